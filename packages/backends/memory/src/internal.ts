@@ -1,0 +1,1 @@
+export { MemoryBackend } from "./backend.ts";

@@ -1,0 +1,280 @@
+/**
+ * The way into the log: checks and routes each event (L3, L7, L8), then lets concurrent calls share one write (L5). Each call
+ * still gets its own answer.
+ */
+import type { AppendAnswer, AppendedEvent, AppendRequest, Backend, NewEvent } from "./backend.ts";
+import type { Clock } from "./clock.ts";
+import { RheoError, streamNotFound } from "./errors.ts";
+import { type Event, type EventInput, toEvent } from "./event.ts";
+import type { Emit } from "./events.ts";
+import type { IdSource } from "./ids.ts";
+import { LIMITS } from "./limits.ts";
+import { parseDate, parseNumber, parseOptions, parseText } from "./options.ts";
+import { partitionOfKey } from "./partitioner.ts";
+import { normaliseMetadata, normalisePayload } from "./payload.ts";
+import { parsePartition } from "./query.ts";
+import { isStorable, utf8Bytes } from "./text.ts";
+
+/** A checked event that has no partition yet. */
+interface Draft extends Omit<NewEvent, "partition"> {
+  readonly partition: number | null;
+}
+
+interface Pending {
+  readonly request: AppendRequest;
+  readonly resolve: (answer: AppendAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const INPUT_NAMES = ["payload", "type", "key", "metadata", "id", "timestamp", "partition", "expectedSequence"] as const;
+
+export class Appender {
+  readonly #backend: Backend;
+  readonly #clock: Clock;
+  readonly #nextId: IdSource;
+  readonly #maxEventBytes: number;
+  readonly #emit: Emit;
+  readonly #partitions = new Map<string, number>();
+  readonly #spread = new Map<string, number>();
+  #queue: Pending[] = [];
+  #writing: Promise<void> | null = null;
+
+  constructor(parts: { backend: Backend; clock: Clock; nextId: IdSource; maxEventBytes: number; emit: Emit }) {
+    this.#backend = parts.backend;
+    this.#clock = parts.clock;
+    this.#nextId = parts.nextId;
+    this.#maxEventBytes = parts.maxEventBytes;
+    this.#emit = parts.emit;
+  }
+
+  /** Checks one event as far as it can be without the stream. `index`: its place in the call. */
+  draft(input: EventInput, index: number): Draft {
+    try {
+      return this.#draft(input);
+    } catch (error) {
+      throw RheoError.is(error) ? error.at(index) : error;
+    }
+  }
+
+  #draft(input: EventInput): Draft {
+    const raw = parseOptions("event", input, INPUT_NAMES);
+    const payload = normalisePayload(raw.payload);
+    const metadata = normaliseMetadata(raw.metadata);
+    const type = bounded("type", raw.type, LIMITS.typeBytes);
+    const key = bounded("key", raw.key, LIMITS.keyBytes);
+    const id = bounded("id", raw.id, LIMITS.idBytes) ?? this.#nextId(this.#clock.now());
+    if (id === "") throw new RheoError("invalid_option", "id is not empty; leave it out to have one made.", { path: "id" });
+    const bytes =
+      utf8Bytes(payload.text) + utf8Bytes(metadata.text) + utf8Bytes(id) + utf8Bytes(type ?? "") + utf8Bytes(key ?? "");
+    if (bytes > this.#maxEventBytes)
+      throw tooLarge(`the event has ${bytes} bytes; the limit is ${this.#maxEventBytes} (maxEventBytes)`, { id });
+    const expected = raw.expectedSequence;
+    return {
+      partition:
+        raw.partition === undefined || raw.partition === null
+          ? null
+          : parseNumber("partition", raw.partition, { min: 0, max: LIMITS.partitions - 1 }),
+      id,
+      timestampMs: parseDate("timestamp", raw.timestamp),
+      type,
+      key,
+      metadata: metadata.text,
+      payload: payload.text,
+      bytes,
+      expectedSequence:
+        expected === undefined ? null : parseNumber("expectedSequence", expected, { min: 0, max: Number.MAX_SAFE_INTEGER }),
+      values: { metadata: metadata.value, payload: payload.value },
+    };
+  }
+
+  /** Appends all or none. @throws stream_not_found, id_conflict, sequence_conflict, invalid_partition, event_too_large */
+  async append(
+    stream: string,
+    drafts: readonly Draft[],
+    options: { transaction?: unknown; signal?: AbortSignal | undefined },
+  ): Promise<Event[]> {
+    if (drafts.length === 0) return [];
+    checkBatch(drafts);
+    for (;;) {
+      const partitions = this.#partitions.get(stream) ?? (await this.#lookUp(stream));
+      throwIfAborted(options.signal);
+      const events = this.#route(stream, drafts, partitions);
+      const answer = await this.#write({ stream, partitions, events }, options.transaction);
+      if (answer.kind === "rerouted") this.#partitions.set(stream, answer.partitions);
+      else return this.#answered(stream, events, answer);
+    }
+  }
+
+  /** How many partitions a stream has; remembered. @throws stream_not_found */
+  async partitionsOf(stream: string): Promise<number> {
+    return this.#partitions.get(stream) ?? (await this.#lookUp(stream));
+  }
+
+  forget(stream: string): void {
+    this.#partitions.delete(stream);
+  }
+
+  /** Resolves when nothing is being written any more. */
+  async idle(): Promise<void> {
+    while (this.#writing !== null) await this.#writing;
+  }
+
+  async #lookUp(stream: string): Promise<number> {
+    const record = await this.#backend.getStream(stream);
+    if (record === null) throw streamNotFound(stream);
+    this.#partitions.set(stream, record.partitions);
+    return record.partitions;
+  }
+
+  #route(stream: string, drafts: readonly Draft[], partitions: number): NewEvent[] {
+    let spread: number | null = null;
+    return drafts.map((draft) => {
+      if (draft.partition !== null) return { ...draft, partition: parsePartition(draft.partition, partitions) };
+      if (draft.key !== null) return { ...draft, partition: partitionOfKey(draft.key, partitions) };
+      spread ??= this.#nextSpread(stream, partitions);
+      return { ...draft, partition: spread };
+    });
+  }
+
+  /** Keyless events of one call go to one partition, calls take turns (L3). */
+  #nextSpread(stream: string, partitions: number): number {
+    const turn = this.#spread.get(stream) ?? 0;
+    this.#spread.set(stream, (turn + 1) % partitions);
+    return turn % partitions;
+  }
+
+  async #write(request: AppendRequest, transaction: unknown): Promise<AppendAnswer> {
+    if (transaction !== undefined) {
+      const [answer] = await this.#backend.append([request], transaction);
+      return answer ?? { kind: "stream_not_found" };
+    }
+    return new Promise<AppendAnswer>((resolve, reject) => {
+      this.#queue.push({ request, resolve, reject });
+      this.#writing ??= this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    await Promise.resolve(); // calls of the same tick join the first write
+    while (this.#queue.length > 0) {
+      const batch = this.#takeBatch();
+      try {
+        const answers = await this.#backend.append(batch.map((pending) => pending.request));
+        for (const [index, pending] of batch.entries()) pending.resolve(answers[index] ?? { kind: "stream_not_found" });
+      } catch (error) {
+        for (const pending of batch) pending.reject(error);
+      }
+    }
+    this.#writing = null;
+  }
+
+  /** As many waiting calls as fit in one write; at least one. */
+  #takeBatch(): Pending[] {
+    let events = 0;
+    let bytes = 0;
+    const count = this.#queue.findIndex(({ request }) => {
+      events += request.events.length;
+      bytes += request.events.reduce((sum, event) => sum + event.bytes, 0);
+      return events > LIMITS.appendEvents || bytes > LIMITS.appendBytes;
+    });
+    return this.#queue.splice(0, count === -1 ? this.#queue.length : Math.max(1, count));
+  }
+
+  #answered(stream: string, events: readonly NewEvent[], answer: Exclude<AppendAnswer, { kind: "rerouted" }>): Event[] {
+    switch (answer.kind) {
+      case "appended": {
+        const duplicates = answer.events.reduce((sum, event) => sum + (event.duplicate === null ? 0 : 1), 0);
+        this.#emit("event.appended", { stream, count: events.length - duplicates, duplicates });
+        return events.map((event, index) => appendedEvent(stream, event, answer.events[index]));
+      }
+      case "id_conflict":
+        throw conflict(stream, events[answer.index], answer);
+      case "sequence_conflict":
+        throw sequenceConflict(stream, events[answer.index], answer);
+      case "stream_not_found":
+        this.#partitions.delete(stream);
+        throw streamNotFound(stream);
+      default:
+        return answer satisfies never;
+    }
+  }
+}
+
+const appendedEvent = (stream: string, event: NewEvent, appended: AppendedEvent | undefined): Event => {
+  if (appended === undefined) throw new Error("The backend gave fewer answers than events.");
+  if (appended.duplicate !== null) return toEvent(stream, appended.duplicate);
+  return Object.freeze({
+    id: event.id,
+    stream,
+    partition: event.partition,
+    sequence: appended.sequence,
+    timestamp: new Date(appended.timestampMs),
+    type: event.type,
+    key: event.key,
+    metadata: event.values.metadata as Event["metadata"], // as normalised
+    payload: event.values.payload as Event["payload"],
+  });
+};
+
+const conflict = (
+  stream: string,
+  event: NewEvent | undefined,
+  answer: Extract<AppendAnswer, { kind: "id_conflict" }>,
+): RheoError => {
+  const { stored, index } = answer;
+  const id = event?.id ?? stored.id;
+  return new RheoError(
+    "id_conflict",
+    `Event ${index}: id "${id}" is already in stream "${stream}" (partition ${stored.partition}, sequence ${stored.sequence}) with another type, key, ` +
+      "payload or metadata. Nothing was written. Events never change: append the new content under a new id.",
+    { stream, id, index, partition: stored.partition, sequence: stored.sequence },
+  );
+};
+
+const sequenceConflict = (
+  stream: string,
+  event: NewEvent | undefined,
+  answer: Extract<AppendAnswer, { kind: "sequence_conflict" }>,
+): RheoError =>
+  new RheoError(
+    "sequence_conflict",
+    `Event ${answer.index}: partition ${event?.partition} of "${stream}" stands at sequence ${answer.highWatermark}, not at the expected ${event?.expectedSequence}. ` +
+      "Nothing was written. Read what is new, decide again, and append with the sequence you then saw.",
+    {
+      stream,
+      index: answer.index,
+      ...(event === undefined ? {} : { partition: event.partition, id: event.id }),
+      sequence: answer.highWatermark,
+    },
+  );
+
+const tooLarge = (problem: string, details: { id?: string } = {}): RheoError =>
+  new RheoError("event_too_large", `${problem}. Keep large content elsewhere and put a reference in the payload.`, details);
+
+const checkBatch = (drafts: readonly Draft[]): void => {
+  if (drafts.length > LIMITS.appendEvents)
+    throw tooLarge(`${drafts.length} events in one call; the limit is ${LIMITS.appendEvents}. Split the batch`);
+  const bytes = drafts.reduce((sum, draft) => sum + draft.bytes, 0);
+  if (bytes > LIMITS.appendBytes && drafts.length > 1)
+    throw tooLarge(`${bytes} bytes in one call; the limit is ${LIMITS.appendBytes}. Split the batch`);
+};
+
+/** Text that every store keeps as it is, within a number of bytes; null when absent. */
+const bounded = (name: "type" | "key" | "id", value: unknown, maxBytes: number): string | null => {
+  const text = parseText(name, value);
+  if (text === null) return null;
+  if (!isStorable(text))
+    throw new RheoError("invalid_payload", `${name}: U+0000 or a lone surrogate cannot be stored.`, { path: name });
+  const bytes = text.length > maxBytes ? text.length : utf8Bytes(text);
+  if (bytes > maxBytes)
+    throw new RheoError("event_too_large", `${name} has ${bytes} bytes of UTF-8; the limit is ${maxBytes}.`, { path: name });
+  return text;
+};
+
+/** @throws aborted */
+export const throwIfAborted = (signal: AbortSignal | undefined): void => {
+  if (signal?.aborted) throw aborted(signal);
+};
+
+export const aborted = (signal: AbortSignal): RheoError =>
+  new RheoError("aborted", "The call was aborted by its signal.", {}, { cause: signal.reason });

@@ -1,0 +1,144 @@
+/**
+ * Everything that happens, as one typed union: `rheo.events`, `node:diagnostics_channel` (channel `rheo:<type>`), telemetry and
+ * tests read this and nothing else. Counts are of events, never of calls. No payloads.
+ */
+import { channel } from "node:diagnostics_channel";
+import { EventEmitter } from "eventemitter3";
+import type { StaleReason } from "./errors.ts";
+
+interface InStream {
+  readonly stream: string;
+}
+interface InGroup extends InStream {
+  readonly group: string;
+}
+interface AtDelivery extends InGroup {
+  readonly partition: number;
+  readonly sequence: number;
+}
+
+/** What each type of event carries, beside `type`, `instance` and `atMs`. */
+export interface RheoEventMap {
+  "stream.created": InStream & { readonly partitions: number };
+  "stream.deleted": InStream;
+  "stream.trimmed": InStream & { readonly removed: number; readonly heldBack: number };
+  "event.appended": InStream & { readonly count: number; readonly duplicates: number };
+  "group.created": InGroup;
+  "group.updated": InGroup;
+  "group.deleted": InGroup;
+  "group.paused": InGroup;
+  "group.resumed": InGroup;
+  "group.reset": InGroup & { readonly reopened: number };
+  "group.replayed": InGroup & { readonly reopened: number };
+  "dead_letter.redriven": InGroup & { readonly reopened: number };
+  "dead_letter.purged": InGroup & { readonly purged: number };
+  "dead_letter.created": AtDelivery & { readonly reason: string };
+  /** `redelivered`: those with an attempt above 1. */
+  "lease.granted": InGroup & { readonly consumerId: string; readonly count: number; readonly redelivered: number };
+  "lease.settled": InGroup & {
+    readonly acked: number;
+    readonly retrying: number;
+    readonly dead: number;
+    readonly released: number;
+  };
+  "lease.renewed": InGroup & { readonly count: number };
+  /** A settle or renew was refused. */
+  "lease.stale": AtDelivery & { readonly token: number; readonly why: StaleReason };
+  /** A running handler's lease is no longer its own; its signal was aborted. */
+  "lease.lost": AtDelivery & { readonly token: number; readonly consumerId: string; readonly why: StaleReason | "expired" };
+  "consumer.started": InGroup & { readonly consumerId: string };
+  "consumer.paused": InGroup & { readonly consumerId: string };
+  "consumer.resumed": InGroup & { readonly consumerId: string };
+  "consumer.draining": InGroup & { readonly consumerId: string };
+  "consumer.stopped": InGroup & { readonly consumerId: string };
+  "fetch.failed": InGroup & {
+    readonly consumerId: string;
+    readonly failures: number;
+    readonly nextInMs: number;
+    readonly error: Error;
+  };
+  "settle.failed": InGroup & {
+    readonly consumerId: string;
+    readonly count: number;
+    readonly failures: number;
+    readonly error: Error;
+  };
+  "renew.failed": InGroup & {
+    readonly consumerId: string;
+    readonly count: number;
+    readonly failures: number;
+    readonly error: Error;
+  };
+  "handler.failed": AtDelivery & { readonly attempt: number; readonly outcome: "retry" | "reject"; readonly reason: string };
+  "handler.timed_out": AtDelivery & { readonly attempt: number; readonly timeoutMs: number };
+  "thread.started": { readonly threadId: number };
+  /** `charged`: the deliveries that were running and are blamed. */
+  "thread.died": { readonly threadId: number; readonly reason: string; readonly charged: number; readonly redispatched: number };
+  "child.started": { readonly child: string };
+  "child.stopped": { readonly child: string };
+  "child.failed": { readonly child: string; readonly error: Error };
+  "child.restarting": { readonly child: string; readonly restarts: number; readonly inMs: number };
+  "supervisor.escalated": { readonly child: string; readonly restarts: number; readonly withinMs: number; readonly error: Error };
+}
+
+export type RheoEventType = keyof RheoEventMap;
+export type RheoEventOf<Type extends RheoEventType> = {
+  readonly type: Type;
+  /** Name of the instance. */
+  readonly instance: string;
+  readonly atMs: number;
+} & RheoEventMap[Type];
+/** One event of any type, told apart by `type`. */
+export type RheoEvent = { [Type in RheoEventType]: RheoEventOf<Type> }[RheoEventType];
+
+/** `rheo.events`: `on("lease.lost", event => …)`, `off`, `once`. */
+export type RheoEvents = Pick<
+  EventEmitter<{ [Type in RheoEventType]: (event: RheoEventOf<Type>) => void }>,
+  "on" | "off" | "once" | "listenerCount"
+>;
+
+/** Tells observers. A listener that throws harms nobody: the error becomes a process warning. */
+export type Emit = <Type extends RheoEventType>(type: Type, fields: RheoEventMap[Type]) => void;
+
+/** The emitter of one instance. */
+export const createEvents = (instance: string, now: () => number): { events: RheoEvents; emit: Emit } => {
+  const emitter = new EventEmitter<Record<string, (event: unknown) => void>>();
+  const channels = new Map<string, ReturnType<typeof channel>>();
+  const channelOf = (type: string): ReturnType<typeof channel> => {
+    const known = channels.get(type) ?? channel(`rheo:${type}`);
+    channels.set(type, known);
+    return known;
+  };
+  const emit: Emit = (type, fields) => {
+    const published = channelOf(type);
+    if (!published.hasSubscribers && emitter.listenerCount(type) === 0) return;
+    const event = Object.freeze({ type, instance, atMs: now(), ...fields });
+    if (published.hasSubscribers) published.publish(event);
+    for (const listener of emitter.listeners(type)) guarded(type, () => listener(event));
+  };
+  // eventemitter3's own emit lets a throwing listener through, so the listeners are called one by one above; `once` is kept
+  const events = {
+    on: (type: string, listener: (event: unknown) => void) => emitter.on(type, listener),
+    off: (type: string, listener: (event: unknown) => void) => emitter.off(type, listener),
+    once: (type: string, listener: (event: unknown) => void) => {
+      const first = (event: unknown): void => {
+        emitter.off(type, first);
+        listener(event);
+      };
+      return emitter.on(type, first);
+    },
+    listenerCount: (type: string) => emitter.listenerCount(type),
+  };
+  return { events: events as unknown as RheoEvents, emit }; // the same four methods, typed by event
+};
+
+const guarded = (type: string, call: () => void): void => {
+  try {
+    call();
+  } catch (error) {
+    process.emitWarning(
+      `A listener of "${type}" threw: ${error instanceof Error ? error.message : String(error)}`,
+      "RheoWarning",
+    );
+  }
+};

@@ -1,0 +1,20 @@
+/** For the sibling packages and for authors of backends. Not covered by semver. */
+
+export { systemClock } from "./clock.ts";
+export { groupNotFound, staleLease, streamNotFound } from "./errors.ts";
+export { deepFreeze, toEvent } from "./event.ts";
+export { compareText, compileFilter, type Matcher, sameJson } from "./filter.ts";
+export { uuidv7Source } from "./ids.ts";
+export { internalsOf, type RheoInternals } from "./internals.ts";
+export { LIMITS } from "./limits.ts";
+export { parseName } from "./names.ts";
+export { parseBoolean, parseChoice, parseNumber, parseOptions, parseText } from "./options.ts";
+export { failureText } from "./outcome.ts";
+export { murmur2, partitionOfKey } from "./partitioner.ts";
+export { normaliseMetadata, normalisePayload } from "./payload.ts";
+export { hasBit, withBits } from "./progress/bitmap.ts";
+export * as progress from "./progress/index.ts";
+export type * from "./progress/records.ts";
+export { queryMatcher } from "./query.ts";
+export { retryDelayMs } from "./retry-policy.ts";
+export { cleanText, isStorable, utf8Bytes } from "./text.ts";

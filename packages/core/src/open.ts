@@ -1,0 +1,60 @@
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import type { Backend } from "./backend.ts";
+import { RheoError } from "./errors.ts";
+
+const PACKAGES: Readonly<Record<string, string>> = {
+  memory: "@rheo/memory",
+  sqlite: "@rheo/sqlite",
+  lmdb: "@rheo/lmdb",
+  postgres: "@rheo/postgres",
+  postgresql: "@rheo/postgres",
+  redis: "@rheo/redis",
+  rediss: "@rheo/redis",
+  mongodb: "@rheo/mongo",
+  "mongodb+srv": "@rheo/mongo",
+};
+
+/**
+ * The backend that a store URL names, from its own package, loaded when needed.
+ * @throws invalid_option - an unknown scheme
+ * @throws unsupported - the package is not installed
+ */
+export const backendFromUrl = async (url: string): Promise<Backend> => {
+  const scheme = /^([a-z][a-z+]*):/.exec(url)?.[1] ?? "";
+  const name = Object.hasOwn(PACKAGES, scheme) ? PACKAGES[scheme] : undefined;
+  if (name === undefined) {
+    const known = Object.keys(PACKAGES).map((word) => `${word}:`);
+    throw new RheoError(
+      "invalid_option",
+      `A store URL starts with one of ${known.join(" ")}; got ${JSON.stringify(url.slice(0, 30))}.`,
+    );
+  }
+  const module = await load(name);
+  const fromUrl: unknown = Reflect.get(module, "fromUrl");
+  if (typeof fromUrl !== "function")
+    throw new RheoError("unsupported", `The installed ${name} cannot be opened by URL; update it.`);
+  return fromUrl(url) as Backend; // what the packages above export
+};
+
+/** Beside this package, else from the working directory: strict package managers show a package only its own dependencies. */
+const load = async (name: string): Promise<object> => {
+  try {
+    return await import(name);
+  } catch (error) {
+    if (!isMissing(error, name)) throw error;
+  }
+  try {
+    const path = createRequire(`${process.cwd()}/`).resolve(name);
+    return await import(pathToFileURL(path).href);
+  } catch (cause) {
+    if (!isMissing(cause, name)) throw cause;
+    throw new RheoError("unsupported", `${name} is not installed. Run: npm install ${name}`, {}, { cause });
+  }
+};
+
+const isMissing = (error: unknown, name: string): boolean =>
+  error instanceof Error &&
+  "code" in error &&
+  (error.code === "ERR_MODULE_NOT_FOUND" || error.code === "MODULE_NOT_FOUND") &&
+  error.message.includes(name);

@@ -1,0 +1,218 @@
+/** Replay, reset and redrive: deliveries that were offered become pending again (T1, T7). */
+import type { RedriveRequest, ReplayRequest } from "../backend.ts";
+import { RheoError } from "../errors.ts";
+import { compileFilter } from "../filter.ts";
+import type { ResolvedStart } from "../group.ts";
+import { LIMITS } from "../limits.ts";
+import { queryMatcher } from "../query.ts";
+import { holds, openSequences, withoutSequences } from "./ranges.ts";
+import type { DeadLetter, Exception, ProgressStore } from "./records.ts";
+import { replaceLease, revoke } from "./writes.ts";
+
+const PAGE = 1_000;
+
+/** The cursor of a group that starts, or starts again, in a partition (G1). */
+export const startCursor = (
+  store: Pick<ProgressStore, "watermark" | "sequenceAtTime">,
+  partition: number,
+  start: ResolvedStart,
+): number => {
+  const { firstSequence, highWatermark } = store.watermark(partition);
+  switch (start.kind) {
+    case "earliest":
+      return firstSequence - 1;
+    case "latest":
+      return highWatermark;
+    case "after":
+      return Math.min(highWatermark, Math.max(firstSequence - 1, start.after[partition] ?? 0));
+    case "time":
+      return Math.max(firstSequence, store.sequenceAtTime(partition, start.timeMs)) - 1;
+    default:
+      return start satisfies never;
+  }
+};
+
+export const replay = (store: ProgressStore, request: ReplayRequest): number => {
+  const partitions = request.partitions ?? Array.from({ length: store.partitions }, (_, partition) => partition);
+  const { scope } = request;
+  if (scope.kind === "query") {
+    const wanted = partitions.filter((partition) => scope.query.partitions.includes(partition));
+    return wanted.reduce((sum, partition) => sum + replayQuery(store, partition, scope), 0);
+  }
+  if (scope.kind === "after" && partitions.every((partition) => scope.after > store.watermark(partition).highWatermark)) {
+    throw new RheoError(
+      "nothing_to_replay",
+      `No partition of "${request.stream}" has a sequence ${scope.after}: there is nothing after it to replay for "${request.group}".`,
+      { stream: request.stream, group: request.group },
+    );
+  }
+  return partitions.reduce((sum, partition) => {
+    const after = scope.kind === "after" ? scope.after : store.sequenceAtTime(partition, scope.timeMs) - 1;
+    return sum + rewind(store, partition, Math.max(after, store.watermark(partition).firstSequence - 1));
+  }, 0);
+};
+
+/** Moves the cursor back: one write however many deliveries that re-opens. */
+const rewind = (store: ProgressStore, partition: number, after: number): number => {
+  const head = store.head(partition);
+  if (after >= head.cursor) return 0;
+  for (const lease of store.leases(partition)) {
+    const taken = openSequences(lease).filter((sequence) => sequence > after);
+    if (taken.length === 0) continue;
+    replaceLease(store, partition, lease, withoutSequences(lease, taken));
+    revoke(store, partition, lease.token, taken, "reset");
+  }
+  for (const exception of store.exceptions(partition)) {
+    if (exception.sequence > after && exception.state === "leased")
+      revoke(store, partition, exception.token, [exception.sequence], "reset");
+  }
+  store.clearAbove(partition, after);
+  store.putHead(partition, { ...store.head(partition), cursor: after });
+  return countOffered(store, partition, after, head.cursor);
+};
+
+/** Deliveries in (after, until]: those that the group's filter lets through. */
+const countOffered = (store: ProgressStore, partition: number, after: number, until: number): number => {
+  const { filter } = store.group.options;
+  if (filter === null) return until - after;
+  const matches = compileFilter(filter);
+  let count = 0;
+  for (const event of offered(store, partition, after, until)) if (matches(store.group.stream, event)) count += 1;
+  return count;
+};
+
+function* offered(
+  store: ProgressStore,
+  partition: number,
+  after: number,
+  until: number,
+): Generator<ReturnType<ProgressStore["events"]>[number]> {
+  for (let last = after; last < until; ) {
+    const page = store.events(partition, last, PAGE, LIMITS.fetchBytes);
+    if (page.length === 0) return;
+    for (const event of page) {
+      if (event.sequence > until) return;
+      yield event;
+      last = event.sequence;
+    }
+  }
+}
+
+const replayQuery = (
+  store: ProgressStore,
+  partition: number,
+  scope: Extract<ReplayRequest["scope"], { kind: "query" }>,
+): number => {
+  const { query } = scope;
+  const matches = queryMatcher(query);
+  const passes = compileFilter(store.group.options.filter);
+  const { stream } = store.group;
+  const after = Math.max(query.after[partition] ?? 0, store.watermark(partition).firstSequence - 1);
+  const until = Math.min(query.until[partition] ?? 0, store.head(partition).cursor);
+  let count = 0;
+  for (const event of offered(store, partition, after, until)) {
+    if (!matches(stream, event) || !passes(stream, event)) continue;
+    reopen(store, partition, event.sequence, event.key);
+    count += 1;
+  }
+  return count;
+};
+
+/** Makes one offered delivery pending with attempt 0, whatever it was; its lease is stale. */
+const reopen = (store: ProgressStore, partition: number, sequence: number, key: string | null): void => {
+  const lease = store.leases(partition).find((found) => holds(found, sequence));
+  if (lease !== undefined) {
+    replaceLease(store, partition, lease, withoutSequences(lease, [sequence]));
+    revoke(store, partition, lease.token, [sequence], "reset");
+  }
+  const exception = store.exception(partition, sequence);
+  if (exception?.state === "leased") revoke(store, partition, exception.token, [sequence], "reset");
+  store.deleteDeadLetter(partition, sequence);
+  store.putException(partition, pending(sequence, store.group.options.ordering === "key" ? key : null));
+};
+
+const pending = (sequence: number, key: string | null): Exception => ({
+  sequence,
+  state: "pending",
+  attempt: 0,
+  takeovers: 0,
+  token: 0,
+  alone: 0,
+  consumerId: null,
+  leasedAtMs: 0,
+  dueAtMs: 0,
+  key,
+  reason: null,
+  stack: null,
+  firstFailedAtMs: null,
+  failedAtMs: null,
+});
+
+/** Starts the group anew: leases are stale, dead letters gone. How many offered deliveries are open again. */
+export const reset = (store: ProgressStore, start: ResolvedStart): number => {
+  let count = 0;
+  for (let partition = 0; partition < store.partitions; partition++) {
+    const head = store.head(partition);
+    const cursor = startCursor(store, partition, start);
+    const { firstSequence } = store.watermark(partition);
+    store.clear(partition);
+    // one token is spent, so that every token given before is at or below the floor
+    store.putHead(partition, { cursor, token: head.token + 1, resetToken: head.token + 1, skipped: 0 });
+    if (cursor < head.cursor) count += countOffered(store, partition, Math.max(cursor, firstSequence - 1), head.cursor);
+  }
+  return count;
+};
+
+/** Dead letters become pending, or go for good; those whose event was trimmed can only be purged. */
+export const redrive = (store: ProgressStore, request: RedriveRequest): number => {
+  const { select, purge } = request;
+  const ids = select.kind === "ids" ? new Set(select.ids) : null;
+  const matches = select.kind === "where" ? compileFilter(select.where) : null;
+  let count = 0;
+  for (let partition = 0; partition < store.partitions; partition++) {
+    for (const letter of allDeadLetters(store, partition)) {
+      if (ids !== null && !ids.has(letter.eventId)) continue;
+      const [event] = matches !== null || !purge ? store.eventsAt(partition, [letter.sequence]) : [];
+      if (matches !== null && (event === undefined || !matches(request.stream, event))) continue;
+      if (!purge && event === undefined) continue;
+      store.deleteDeadLetter(partition, letter.sequence);
+      if (!purge)
+        store.putException(
+          partition,
+          pending(letter.sequence, store.group.options.ordering === "key" ? (event?.key ?? null) : null),
+        );
+      count += 1;
+    }
+  }
+  return count;
+};
+
+function* allDeadLetters(store: ProgressStore, partition: number): Generator<DeadLetter> {
+  for (let after = 0; ; ) {
+    const page = store.deadLetters(partition, after, PAGE);
+    yield* page;
+    const last = page[page.length - 1];
+    if (last === undefined || page.length < PAGE) return;
+    after = last.sequence;
+  }
+}
+
+/** What a trim of everything up to `sequence` takes from a group: how many deliveries were open or not offered yet (L10). */
+export const trimProgress = (store: ProgressStore, partition: number, sequence: number): number => {
+  const head = store.head(partition);
+  let lost = Math.max(0, sequence - head.cursor);
+  for (const lease of store.leases(partition)) {
+    const gone = openSequences(lease).filter((open) => open <= sequence);
+    if (gone.length === 0) continue;
+    replaceLease(store, partition, lease, withoutSequences(lease, gone));
+    lost += gone.length;
+  }
+  for (const exception of store.exceptions(partition)) {
+    if (exception.sequence > sequence) break;
+    store.deleteException(partition, exception.sequence);
+    lost += 1;
+  }
+  const cursor = Math.max(head.cursor, sequence);
+  if (lost > 0 || cursor !== head.cursor) store.putHead(partition, { ...head, cursor, skipped: head.skipped + lost });
+  return lost;
+};

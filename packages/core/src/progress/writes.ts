@@ -1,0 +1,33 @@
+/** Writes that several operations share. */
+
+import { rangeOf } from "./ranges.ts";
+import type { DeadLetter, ProgressStore, RangeLease, Revocation } from "./records.ts";
+
+/** Puts what is left of a lease in its place. */
+export const replaceLease = (store: ProgressStore, partition: number, lease: RangeLease, rest: RangeLease | null): void => {
+  if (rest === null || rest.first !== lease.first) store.deleteLease(partition, lease.token, lease.first);
+  if (rest !== null) store.putLease(partition, rest);
+};
+
+/** Remembers that deliveries (rising) were taken from the holder of a token. */
+export const revoke = (
+  store: ProgressStore,
+  partition: number,
+  token: number,
+  sequences: readonly number[],
+  why: Revocation["why"],
+): void => {
+  const { open: _open, ...range } = rangeOf(sequences);
+  store.addRevocation(partition, { ...range, token, why });
+};
+
+/** Writes a dead letter for a delivery whose open record the caller has removed. */
+export const bury = (
+  store: ProgressStore,
+  partition: number,
+  letter: Omit<DeadLetter, "deadAtMs" | "eventId">,
+  deadAtMs: number,
+): void => {
+  const [event] = store.eventsAt(partition, [letter.sequence]);
+  store.putDeadLetter(partition, { ...letter, eventId: event?.id ?? "", deadAtMs });
+};

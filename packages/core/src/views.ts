@@ -1,0 +1,221 @@
+/** What the read-only operations return, in the caller's terms: dates for milliseconds, events for records. */
+import type {
+  DeadLetterRecord,
+  DeliveryState,
+  GroupRecord,
+  GroupStats,
+  Holder,
+  LeaseRecord,
+  PartitionProgress,
+  Watermark,
+} from "./backend.ts";
+import { type Event, toEvent } from "./event.ts";
+import type { ResolvedGroupOptions } from "./group.ts";
+
+export interface PartitionLag {
+  readonly partition: number;
+  readonly frontier: number;
+  readonly highWatermark: number;
+  /** highWatermark − frontier; 0 only when every delivery is acked or dead (P1). */
+  readonly lag: number;
+  /** First retained sequence. */
+  readonly firstSequence: number;
+  /** Deliveries that a forced trim took away unsettled. */
+  readonly skipped: number;
+}
+
+export interface Lag {
+  readonly lag: number;
+  readonly partitions: readonly PartitionLag[];
+}
+
+export const toLag = (progress: readonly PartitionProgress[]): Lag => {
+  const partitions = progress.map((part) => ({
+    partition: part.partition,
+    frontier: part.frontier,
+    highWatermark: part.highWatermark,
+    lag: part.highWatermark - part.frontier,
+    firstSequence: part.firstSequence,
+    skipped: part.skipped,
+  }));
+  return { lag: partitions.reduce((sum, part) => sum + part.lag, 0), partitions };
+};
+
+export interface StreamInfo {
+  readonly name: string;
+  readonly partitions: readonly {
+    readonly partition: number;
+    readonly firstSequence: number;
+    readonly highWatermark: number;
+    readonly events: number;
+  }[];
+  readonly events: number;
+  readonly createdAt: Date;
+}
+
+export const toStreamInfo = (name: string, createdAtMs: number, watermarks: readonly Watermark[]): StreamInfo => {
+  const partitions = watermarks.map((mark) => ({ ...mark, events: mark.highWatermark - mark.firstSequence + 1 }));
+  return { name, partitions, events: partitions.reduce((sum, part) => sum + part.events, 0), createdAt: new Date(createdAtMs) };
+};
+
+export interface Group {
+  readonly stream: string;
+  readonly name: string;
+  readonly options: ResolvedGroupOptions;
+  readonly paused: boolean;
+  readonly createdAt: Date;
+}
+
+export const toGroup = ({ stream, name, options, paused, createdAtMs }: GroupRecord): Group => ({
+  stream,
+  name,
+  options,
+  paused,
+  createdAt: new Date(createdAtMs),
+});
+
+export interface GroupInfo extends Group {
+  readonly lag: number;
+  /** Unexpired leases. */
+  readonly inflight: number;
+  readonly retrying: number;
+  readonly deadLetters: number;
+  /** Timestamp of the oldest event not settled; null when caught up. */
+  readonly oldestUnsettledAt: Date | null;
+  readonly members: readonly { readonly consumerId: string; readonly leases: number; readonly lastSeenAt: Date }[];
+}
+
+export const toGroupInfo = (group: GroupRecord, lag: Lag, stats: GroupStats): GroupInfo => ({
+  ...toGroup(group),
+  lag: lag.lag,
+  inflight: stats.inflight,
+  retrying: stats.retrying,
+  deadLetters: stats.deadLetters,
+  oldestUnsettledAt: stats.oldestUnsettledAtMs === null ? null : new Date(stats.oldestUnsettledAtMs),
+  members: stats.members.map(({ consumerId, leases, lastSeenAtMs }) => ({
+    consumerId,
+    leases,
+    lastSeenAt: new Date(lastSeenAtMs),
+  })),
+});
+
+/** What holds the frontier of a partition (P3), or where a group stands with one event. */
+export interface DeliveryInfo {
+  readonly partition: number;
+  readonly sequence: number;
+  readonly state: DeliveryState["state"];
+  readonly attempt: number;
+  /** The current or last holder. */
+  readonly consumerId: string | null;
+  /** Since when it is in this state, where that is known. */
+  readonly since: Date | null;
+  /** When it can be claimed: the expiry of a lease or the end of a delay. */
+  readonly until: Date | null;
+  readonly lastError: string | null;
+}
+
+export const toDeliveryInfo = ({ partition, sequence, delivery }: Omit<Holder, "highWatermark">): DeliveryInfo => {
+  const base = {
+    partition,
+    sequence,
+    state: delivery.state,
+    attempt: 0,
+    consumerId: null,
+    since: null,
+    until: null,
+    lastError: null,
+  };
+  switch (delivery.state) {
+    case "leased":
+    case "expired": {
+      const since = new Date(delivery.state === "leased" ? delivery.leasedAtMs : delivery.expiresAtMs);
+      return {
+        ...base,
+        attempt: delivery.attempt,
+        consumerId: delivery.consumerId,
+        since,
+        until: new Date(delivery.expiresAtMs),
+        lastError: delivery.lastError,
+      };
+    }
+    case "retrying":
+      return {
+        ...base,
+        attempt: delivery.attempt,
+        since: new Date(delivery.failedAtMs),
+        until: new Date(delivery.dueAtMs),
+        lastError: delivery.lastError,
+      };
+    case "dead":
+      return { ...base, attempt: delivery.attempt, since: new Date(delivery.deadAtMs), lastError: delivery.lastError };
+    case "pending":
+      return { ...base, attempt: delivery.attempt, lastError: delivery.lastError };
+    case "undelivered":
+    case "parked":
+    case "settled":
+      return base;
+    default:
+      return delivery satisfies never;
+  }
+};
+
+export interface PartitionHolder extends DeliveryInfo {
+  readonly frontier: number;
+  readonly highWatermark: number;
+  readonly lag: number;
+}
+
+export interface LeaseInfo {
+  readonly id: string;
+  readonly stream: string;
+  readonly group: string;
+  readonly partition: number;
+  readonly sequence: number;
+  readonly token: number;
+  readonly attempt: number;
+  readonly consumerId: string;
+  readonly leasedAt: Date;
+  readonly expiresAt: Date;
+}
+
+export const leaseId = (partition: number, sequence: number, token: number): string => `${partition}.${sequence}.${token}`;
+
+export const toLeaseInfo = (stream: string, group: string, { leasedAtMs, expiresAtMs, ...lease }: LeaseRecord): LeaseInfo => ({
+  id: leaseId(lease.partition, lease.sequence, lease.token),
+  stream,
+  group,
+  ...lease,
+  leasedAt: new Date(leasedAtMs),
+  expiresAt: new Date(expiresAtMs),
+});
+
+export interface DeadLetterInfo {
+  readonly eventId: string;
+  readonly stream: string;
+  readonly group: string;
+  readonly partition: number;
+  readonly sequence: number;
+  readonly attempts: number;
+  readonly reason: string;
+  readonly stack?: string;
+  readonly consumerId: string;
+  readonly firstFailedAt: Date;
+  readonly deadAt: Date;
+  /** Null when the event was trimmed. */
+  readonly event: Event | null;
+}
+
+export const toDeadLetterInfo = (stream: string, group: string, letter: DeadLetterRecord): DeadLetterInfo => ({
+  eventId: letter.eventId,
+  stream,
+  group,
+  partition: letter.partition,
+  sequence: letter.sequence,
+  attempts: letter.attempts,
+  reason: letter.reason,
+  ...(letter.stack === null ? {} : { stack: letter.stack }),
+  consumerId: letter.consumerId,
+  firstFailedAt: new Date(letter.firstFailedAtMs),
+  deadAt: new Date(letter.deadAtMs),
+  event: letter.event === null ? null : toEvent(stream, letter.event),
+});

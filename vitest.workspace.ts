@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config";
+
+/** One project per kind of test. Unit tests are quick and need nothing; contract, chaos and demo tests start real processes. */
+const project = (name: string, include: string[], testTimeout = 30_000): object => ({
+  test: { name, include, environment: "node", testTimeout, hookTimeout: 60_000, pool: "forks" },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      project("core", ["packages/core/test/**/*.test.ts"]),
+      project("memory", ["packages/backends/memory/test/**/*.test.ts"]),
+      project("sqlite", ["packages/backends/sqlite/test/**/*.test.ts"], 60_000),
+      project("runtime", ["packages/runtime/test/**/*.test.ts"], 60_000),
+      project("contract", ["packages/testing/test/**/*.test.ts"], 120_000),
+      project("demo", ["apps/*/test/**/*.test.ts"], 60_000),
+      project("docs", ["scripts/test/**/*.test.ts"], 120_000),
+    ],
+  },
+});
