@@ -20,6 +20,11 @@ interface Draft extends Omit<NewEvent, "partition"> {
   readonly partition: number | null;
 }
 
+interface WriteOptions {
+  readonly transaction?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
 interface Pending {
   readonly request: AppendRequest;
   readonly resolve: (answer: AppendAnswer) => void;
@@ -38,6 +43,7 @@ export class Appender {
   readonly #spread = new Map<string, number>();
   #queue: Pending[] = [];
   #writing: Promise<void> | null = null;
+  readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: { backend: Backend; clock: Clock; nextId: IdSource; maxEventBytes: number; emit: Emit }) {
     this.#backend = parts.backend;
@@ -88,11 +94,13 @@ export class Appender {
   }
 
   /** Appends all or none. @throws stream_not_found, id_conflict, sequence_conflict, invalid_partition, event_too_large */
-  async append(
-    stream: string,
-    drafts: readonly Draft[],
-    options: { transaction?: unknown; signal?: AbortSignal | undefined },
-  ): Promise<Event[]> {
+  append(stream: string, drafts: readonly Draft[], options: WriteOptions): Promise<Event[]> {
+    const running = this.#append(stream, drafts, options).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
+  }
+
+  async #append(stream: string, drafts: readonly Draft[], options: WriteOptions): Promise<Event[]> {
     if (drafts.length === 0) return [];
     checkBatch(drafts);
     for (;;) {
@@ -114,9 +122,9 @@ export class Appender {
     this.#partitions.delete(stream);
   }
 
-  /** Resolves when nothing is being written any more. */
+  /** Resolves when every append that was called has its answer. */
   async idle(): Promise<void> {
-    while (this.#writing !== null) await this.#writing;
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 
   async #lookUp(stream: string): Promise<number> {

@@ -35,7 +35,8 @@ export const parseRetryPolicy = (value: unknown, base: RetryPolicy = DEFAULT_RET
  * ± jitter / 2 of itself, and never above `maxMs`.
  */
 export const retryDelayMs = (policy: RetryPolicy, attempt: number, random: number): number => {
-  const grown = Math.min(policy.maxMs, policy.minMs * policy.factor ** Math.min(attempt - 1, 1_000));
+  const growth = Math.min(Number.MAX_VALUE, policy.factor ** (attempt - 1)); // 0 × Infinity would be no number
+  const grown = Math.min(policy.maxMs, policy.minMs * growth);
   const spread = grown * policy.jitter * (random - 0.5);
   return Math.round(Math.min(policy.maxMs, Math.max(0, grown + spread)));
 };
