@@ -14,97 +14,114 @@ export interface Normalised<Value> {
  * a frozen copy that shares nothing with the caller's.
  * @throws invalid_payload - with the path of what JSON would silently alter
  */
-export const normalisePayload = (payload: unknown): Normalised<Json> => {
-  const value = copy(payload, { name: "payload" }, 0, []);
-  if (value === undefined) return fail({ name: "payload" }, "undefined is not a JSON value; use null");
-  return { text: JSON.stringify(value), value };
-};
+export const normalisePayload = (payload: unknown): Normalised<Json> => normalise("payload", payload);
 
 const NO_METADATA: Normalised<Metadata> = { text: "{}", value: Object.freeze({}) };
 
 /** As {@link normalisePayload}, for a flat object of scalars. @throws invalid_payload */
 export const normaliseMetadata = (metadata: unknown): Normalised<Metadata> => {
   if (metadata === undefined || metadata === null) return NO_METADATA;
-  const root = { name: "metadata" };
-  const value = copy(metadata, root, 0, []);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return fail(root, "metadata is a flat object");
+  const { text, value } = normalise("metadata", metadata);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return fail(["metadata"], "metadata is a flat object");
   for (const [name, item] of Object.entries(value)) {
-    if (typeof item === "object" && item !== null)
-      return fail({ name, parent: root }, "metadata is flat: a string, number, boolean or null is expected");
+    if (typeof item === "object" && item !== null) {
+      return fail(["metadata", name], "metadata is flat: a string, number, boolean or null is expected");
+    }
   }
-  return { text: JSON.stringify(value), value: value as Metadata }; // flat, as just checked
+  return { text, value: value as Metadata }; // flat, as just checked
 };
 
-/** A path kept as a chain, so that the happy path builds no strings. */
-interface Place {
-  readonly name: string | number;
-  readonly parent?: Place;
-}
+/** Names and array positions from the root to the value at hand; one array for the whole walk. */
+type Path = (string | number)[];
 
-const pathOf = ({ name, parent }: Place): string => {
-  if (parent === undefined) return String(name);
-  return typeof name === "number" ? `${pathOf(parent)}[${name}]` : `${pathOf(parent)}.${name}`;
+const normalise = (root: string, input: unknown): Normalised<Json> => {
+  const path: Path = [root];
+  const value = copy(input, path, []);
+  if (value === undefined) return fail(path, "undefined is not a JSON value; use null");
+  const text = JSON.stringify(value);
+  // JSON.stringify escapes U+0000 and lone surrogates, so that text without an escape needs no second look
+  if (text.includes("\\u")) checkStrings(value, path);
+  return { text, value };
 };
 
-const fail = (place: Place, problem: string, cause?: unknown): never => {
-  const path = pathOf(place).slice(0, 1_000);
-  throw new RheoError("invalid_payload", `${path.toWellFormed()}: ${problem}.`, { path }, { cause });
+const fail = (path: Path, problem: string, cause?: unknown): never => {
+  const shown = path.map((part, depth) => (typeof part === "number" ? `[${part}]` : depth === 0 ? part : `.${part}`)).join("");
+  const bounded = shown.slice(0, 1_000);
+  throw new RheoError("invalid_payload", `${bounded.toWellFormed()}: ${problem}.`, { path: bounded }, { cause });
 };
 
-const copy = (input: unknown, place: Place, depth: number, above: readonly object[]): Json | undefined => {
-  const value = typeof input === "object" && input !== null ? unwrap(input, place) : input;
+/** `above`: the objects that contain this value, to find cycles. */
+const copy = (input: unknown, path: Path, above: object[]): Json | undefined => {
+  const value = typeof input === "object" && input !== null ? unwrap(input, path) : input;
   switch (typeof value) {
     case "string":
-      return isStorable(value) ? value : fail(place, "a string with U+0000 or a lone surrogate cannot be stored");
-    case "number":
-      if (!Number.isFinite(value)) return fail(place, `${value} is not a JSON number`);
-      return value === 0 ? 0 : value;
     case "boolean":
     case "undefined":
       return value;
+    case "number":
+      if (!Number.isFinite(value)) return fail(path, `${value} is not a JSON number`);
+      return value === 0 ? 0 : value;
     case "object":
-      return value === null ? null : copyObject(value, place, depth, above);
+      return value === null ? null : copyObject(value, path, above);
     case "bigint":
-      return fail(place, "a BigInt is not a JSON value; use a string");
+      return fail(path, "a BigInt is not a JSON value; use a string");
     case "function":
     case "symbol":
-      return fail(place, `a ${typeof value} is not a JSON value`);
+      return fail(path, `a ${typeof value} is not a JSON value`);
     default:
-      return fail(place, "not a JSON value");
+      return fail(path, "not a JSON value");
   }
 };
 
 /** Honours `toJSON`, after refusing what has one that loses the value. */
-const unwrap = (value: object, place: Place): unknown => {
-  if (ArrayBuffer.isView(value)) return fail(place, "a typed array or Buffer is not a JSON value; encode it, as base64 say");
-  const toJSON: unknown = Reflect.get(value, "toJSON");
+const unwrap = (value: object, path: Path): unknown => {
+  const toJSON: unknown = "toJSON" in value ? value.toJSON : undefined;
   if (typeof toJSON !== "function") return value;
+  if (ArrayBuffer.isView(value)) return fail(path, "a typed array or Buffer is not a JSON value; encode it, as base64 say");
   try {
-    return toJSON.call(value, String(place.name));
+    return toJSON.call(value, String(path[path.length - 1]));
   } catch (cause) {
-    return fail(place, "its toJSON() threw", cause);
+    return fail(path, "its toJSON() threw", cause);
   }
 };
 
-const copyObject = (value: object, place: Place, depth: number, above: readonly object[]): Json => {
-  if (depth >= LIMITS.payloadDepth) return fail(place, `nested more than ${LIMITS.payloadDepth} deep`);
-  if (above.includes(value)) return fail(place, "a cycle");
-  const path = [...above, value];
-  return Array.isArray(value) ? copyArray(value, place, depth, path) : copyRecord(value, place, depth, path);
+const copyObject = (value: object, path: Path, above: object[]): Json => {
+  if (above.length >= LIMITS.payloadDepth) return fail(path, `nested more than ${LIMITS.payloadDepth} deep`);
+  if (above.includes(value)) return fail(path, "a cycle");
+  above.push(value);
+  const copied = Array.isArray(value) ? copyArray(value, path, above) : copyRecord(value, path, above);
+  above.pop();
+  return copied;
 };
 
-const copyArray = (value: readonly unknown[], place: Place, depth: number, above: readonly object[]): Json => {
+const copyArray = (value: readonly unknown[], path: Path, above: object[]): Json => {
   const items: Json[] = [];
   for (let index = 0; index < value.length; index++) {
-    const at = { name: index, parent: place };
-    const item = copy(value[index], at, depth + 1, above);
-    items.push(item === undefined ? fail(at, "undefined inside an array; use null") : item);
+    path.push(index);
+    const item = copy(value[index], path, above);
+    items.push(item === undefined ? fail(path, "undefined inside an array; use null") : item);
+    path.pop();
   }
   return Object.freeze(items);
 };
 
+const copyRecord = (value: object, path: Path, above: object[]): Json => {
+  checkKind(value, path);
+  const fields: Record<string, Json> = {};
+  for (const name of Object.keys(value)) {
+    path.push(name);
+    const item = copy((value as Readonly<Record<string, unknown>>)[name], path, above); // an own name of it
+    path.pop();
+    if (item === undefined) continue;
+    if (name === "__proto__")
+      Object.defineProperty(fields, name, { value: item, enumerable: true, configurable: true, writable: true });
+    else fields[name] = item;
+  }
+  return Object.freeze(fields);
+};
+
 /** Built-ins that JSON.stringify turns into `{}` or a bare primitive. */
-const LOSSY = [
+const LOSSY: ReadonlySet<string> = new Set([
   "Map",
   "Set",
   "WeakMap",
@@ -115,25 +132,31 @@ const LOSSY = [
   "Error",
   "ArrayBuffer",
   "SharedArrayBuffer",
+  "DataView",
   "Number",
   "String",
   "Boolean",
-];
+]);
 
-const copyRecord = (value: object, place: Place, depth: number, above: readonly object[]): Json => {
+/** Refuses objects of which JSON would keep nothing, or not all. */
+const checkKind = (value: object, path: Path): void => {
+  const symbols = Object.getOwnPropertySymbols(value);
+  const lost = symbols.length === 0 ? undefined : symbols.find((name) => Object.prototype.propertyIsEnumerable.call(value, name));
+  if (lost !== undefined) fail(path, `a field named by a symbol (${String(lost)}) would be lost`);
+  if (Object.getPrototypeOf(value) === Object.prototype) return;
   const kind = Object.prototype.toString.call(value).slice(8, -1);
-  if (LOSSY.includes(kind) || value instanceof Error) return fail(place, `a ${kind} is not a JSON value; convert it first`);
-  const fields: Record<string, Json> = {};
-  for (const name of Object.keys(value)) {
-    const at = { name, parent: place };
-    if (!isStorable(name)) return fail(at, "a field name with U+0000 or a lone surrogate cannot be stored");
-    const item = copy(Reflect.get(value, name), at, depth + 1, above);
-    if (item === undefined) continue;
-    if (name === "__proto__")
-      Object.defineProperty(fields, name, { value: item, enumerable: true, configurable: true, writable: true });
-    else fields[name] = item;
+  if (ArrayBuffer.isView(value)) fail(path, "a typed array or Buffer is not a JSON value; encode it, as base64 say");
+  if (LOSSY.has(kind) || value instanceof Error) fail(path, `a ${kind} is not a JSON value; convert it first`);
+};
+
+/** Finds a string or name that a store would refuse or alter. */
+const checkStrings = (value: Json, path: Path): void => {
+  if (typeof value === "string" && !isStorable(value)) fail(path, "a string with U+0000 or a lone surrogate cannot be stored");
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, item] of Object.entries(value)) {
+    path.push(Array.isArray(value) ? Number(name) : name);
+    if (!isStorable(name)) fail(path, "a field name with U+0000 or a lone surrogate cannot be stored");
+    checkStrings(item, path);
+    path.pop();
   }
-  const symbol = Object.getOwnPropertySymbols(value).find((name) => Object.prototype.propertyIsEnumerable.call(value, name));
-  if (symbol !== undefined) return fail(place, `a field named by a symbol (${String(symbol)}) would be lost`);
-  return Object.freeze(fields);
 };

@@ -1,5 +1,6 @@
-export { type Claimed, claim, newTurn, type Turn } from "./claim.ts";
+export { claim } from "./claim.ts";
 export { deliveryState, frontier, groupProgress, groupStats, holders, leaseRecords } from "./inspect.ts";
+export type { Claimed } from "./pass.ts";
 export {
   type Alone,
   type Candidate,
@@ -15,3 +16,4 @@ export {
 } from "./records.ts";
 export { redrive, replay, reset, startCursor, trimProgress } from "./reopen.ts";
 export { renew, settle } from "./settle.ts";
+export { newTurn, type Turn } from "./turn.ts";

@@ -4,6 +4,7 @@
  */
 import type { EventRecord } from "../event.ts";
 import type { Ordering } from "../group.ts";
+import { LIMITS } from "../limits.ts";
 import { openSequences } from "./ranges.ts";
 import type { Exception, ProgressStore } from "./records.ts";
 
@@ -23,8 +24,8 @@ export interface OrderView {
   readonly newLimit: number;
   /** Whether new events behind a busy key are parked, so that others can flow on. */
   readonly parks: boolean;
-  /** How many are parked. */
-  readonly parked: number;
+  /** Takes a place for one more parked event; false when there is none left (G8). */
+  canPark(): boolean;
   /** The exceptions that time allows, by sequence; null: ask the store for the due ones. */
   readonly claimable: readonly Exception[] | null;
 }
@@ -40,7 +41,7 @@ export const openOrder: OrderView = {
   acceptsNew: true,
   newLimit: Number.POSITIVE_INFINITY,
   parks: false,
-  parked: 0,
+  canPark: () => false,
   claimable: null,
 };
 
@@ -69,6 +70,7 @@ export const keyOrder = (
   const firstOf = new Map<string, number>();
   const busy = new Set<string>();
   const keyOf = new Map<number, string>();
+  let parked = exceptions.filter((exception) => exception.state === "parked").length;
   for (const { sequence, key, live } of unsettled) {
     const lane = whole ? "" : key;
     if (lane === null) continue;
@@ -95,7 +97,7 @@ export const keyOrder = (
     acceptsNew: !whole || unsettled.length === 0,
     newLimit: whole ? 1 : Number.POSITIVE_INFINITY,
     parks: !whole,
-    parked: exceptions.filter((exception) => exception.state === "parked").length,
+    canPark: () => parked++ < LIMITS.parkedPerPartition,
     claimable: exceptions.filter((exception) => exception.dueAtMs === null || exception.dueAtMs <= nowMs),
   };
 };

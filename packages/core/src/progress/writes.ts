@@ -31,3 +31,7 @@ export const bury = (
   const [event] = store.eventsAt(partition, [letter.sequence]);
   store.putDeadLetter(partition, { ...letter, eventId: event?.id ?? "", deadAtMs });
 };
+
+/** What a dead letter says whose lease ran out. */
+export const expiryReason = (consumerId: string, attempt: number): string =>
+  `The lease of attempt ${attempt} ran out: consumer "${consumerId}" stopped, hung or was cut off before settling.`;

@@ -1,0 +1,59 @@
+/** The limit of the same store: read the log and move a cursor, with nothing of what Rheo promises. */
+import { createRequire } from "node:module";
+import { type Question, rate, type Sample, secondsOf } from "../question.ts";
+import { backlog } from "./drain.ts";
+
+interface BareDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): { raw(): { all(...values: unknown[]): unknown[][] }; run(...values: unknown[]): unknown };
+  close(): void;
+}
+
+const openBare = (file: string): BareDatabase => {
+  const Database = createRequire(import.meta.url)("libsql") as new (file: string) => BareDatabase; // its documented shape
+  return new Database(file);
+};
+
+/** Reads `limit` payloads at a time as JSON values and commits a cursor for each batch. */
+const readAll = (file: string, synchronous: string, limit: number): number => {
+  const database = openBare(file);
+  database.exec(`PRAGMA synchronous = ${synchronous}`);
+  database.exec("CREATE TABLE bare_cursor (position INTEGER NOT NULL) STRICT; INSERT INTO bare_cursor VALUES (0)");
+  const read = database
+    .prepare("SELECT sequence, payload FROM rheo_events_view WHERE sequence > ? ORDER BY sequence LIMIT ?")
+    .raw();
+  const move = database.prepare("UPDATE bare_cursor SET position = ?");
+  let position = 0;
+  let sum = 0;
+  for (;;) {
+    database.exec("BEGIN IMMEDIATE");
+    const rows = read.all(position, limit);
+    position = Number(rows.at(-1)?.[0] ?? position);
+    if (rows.length > 0) move.run(position);
+    database.exec("COMMIT");
+    if (rows.length === 0) break;
+    for (const [, payload] of rows) sum += (JSON.parse(String(payload)) as { version: number }).version;
+  }
+  database.close();
+  return sum;
+};
+
+export const bareRead: Question = {
+  name: "bare-read",
+  title: "a bare log read with parse and cursor commit on the same file",
+  fits: (system) => system.name === "sqlite",
+  ask: async (system, { events }) => {
+    const samples: Sample[] = [];
+    for (const limit of [100, 1_000]) {
+      const opened = await system.open();
+      await backlog(opened, events);
+      const { file } = opened;
+      if (file !== null) {
+        const seconds = await secondsOf(async () => void readAll(file, system.settings.split("=")[1] ?? "full", limit));
+        samples.push(rate(`bare read+cursor ${limit} per batch`, system, events, seconds));
+      }
+      await opened.close();
+    }
+    return samples;
+  },
+};

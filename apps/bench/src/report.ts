@@ -1,0 +1,57 @@
+import Table from "cli-table3";
+import { describeMachine, describeVersions, type Machine } from "./machine.ts";
+import type { Sample } from "./question.ts";
+
+export interface Result {
+  readonly question: string;
+  readonly system: string;
+  readonly settings: string;
+  readonly unit: Sample["unit"];
+  readonly runs: number;
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export interface Report {
+  readonly machine: Machine;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly results: readonly Result[];
+}
+
+export const summarise = (samples: readonly Sample[]): Report => {
+  const groups = groupByName(samples);
+  return { machine: describeMachine(), versions: describeVersions(), results: [...groups.values()].map(toResult) };
+};
+
+const nameOf = (sample: Sample): string => JSON.stringify([sample.question, sample.system, sample.settings]);
+
+const groupByName = (samples: readonly Sample[]): Map<string, Sample[]> => {
+  const groups = new Map<string, Sample[]>();
+  for (const sample of samples) groups.set(nameOf(sample), [...(groups.get(nameOf(sample)) ?? []), sample]);
+  return groups;
+};
+
+const toResult = (samples: readonly Sample[]): Result => {
+  const [first] = samples;
+  if (first === undefined) throw new RangeError("a group of samples is never empty");
+  const values = samples.map((sample) => sample.value).sort((a, b) => a - b);
+  const { question, system, settings, unit } = first;
+  const [min, median, max] = [values[0], values[Math.floor(values.length / 2)], values.at(-1)];
+  return { question, system, settings, unit, runs: values.length, median: median ?? 0, min: min ?? 0, max: max ?? 0 };
+};
+
+const show = (value: number, unit: Result["unit"]): string =>
+  unit === "ms" ? value.toFixed(value < 10 ? 3 : 1) : Math.round(value).toLocaleString("en-US");
+
+export const toTable = ({ results }: Report): string => {
+  const table = new Table({
+    head: ["question", "system", "settings", "unit", "median", "min", "max", "runs"],
+    style: { head: [], border: [] },
+  });
+  for (const result of results) {
+    const { question, system, settings, unit, median, min, max, runs } = result;
+    table.push([question, system, settings, unit, show(median, unit), show(min, unit), show(max, unit), String(runs)]);
+  }
+  return table.toString();
+};

@@ -1,0 +1,77 @@
+/** Range leases that ran out (T1, T4, T5). */
+import { isSearching, takeLast } from "./last-chance.ts";
+import type { OrderView } from "./order.ts";
+import type { Pass } from "./pass.ts";
+import { openSequences, rangeOf, withoutSequences } from "./ranges.ts";
+import type { Alone, RangeLease } from "./records.ts";
+import { expiryReason, replaceLease, revoke } from "./writes.ts";
+
+export const takeExpired = (pass: Pass, partition: number, order: OrderView): void => {
+  for (const lease of pass.store.expiredLeases(partition, pass.nowMs)) {
+    if (!pass.isOpen) return;
+    const eligible = openSequences(lease).filter((sequence) => order.isFree(sequence));
+    if (eligible.length > 0) takeOver(pass, partition, lease, eligible, order);
+  }
+};
+
+/**
+ * The first takeover takes the whole rest; each later one half of it, so that a crasher is found in log2(n) crashes. Only a
+ * delivery that is by itself gets its last attempt; until then the attempts of its suspects stop short of it.
+ */
+const takeOver = (pass: Pass, partition: number, lease: RangeLease, eligible: readonly number[], order: OrderView): void => {
+  const single = lease.open === 1;
+  const last = lease.attempt + 1 >= pass.maxAttempts;
+  if (single && lease.attempt >= pass.maxAttempts && lease.alone > 0) return expire(pass, partition, lease);
+  if (single && last) {
+    const take = (alone: Alone): void => move(pass, partition, lease, eligible, { attempt: pass.maxAttempts, alone }, order);
+    return takeLast(pass, lease.expiresAtMs, take);
+  }
+  const searching = lease.takeovers > 0 || last;
+  if (searching && isSearching(pass)) return;
+  const wanted = searching ? Math.ceil(lease.open / 2) : lease.open;
+  const attempt = last ? Math.max(lease.attempt, pass.maxAttempts - 1) : lease.attempt + 1;
+  move(pass, partition, lease, eligible.slice(0, wanted), { attempt, alone: 0 }, order);
+};
+
+/** Leases the first of `wanted` that fit anew; what remains stays as it was, expired. */
+const move = (
+  pass: Pass,
+  partition: number,
+  lease: RangeLease,
+  wanted: readonly number[],
+  { attempt, alone }: { readonly attempt: number; readonly alone: Alone },
+  order: OrderView,
+): void => {
+  const { store } = pass;
+  const events = pass.affordable(store.eventsAt(partition, wanted.slice(0, pass.left)));
+  if (events.length === 0) return;
+  const sequences = events.map((event) => event.sequence);
+  replaceLease(store, partition, lease, withoutSequences(lease, sequences));
+  revoke(store, partition, lease.token, sequences, "reclaimed");
+  store.putLease(partition, {
+    ...rangeOf(sequences),
+    token: pass.token(partition),
+    attempt,
+    takeovers: lease.takeovers + 1,
+    alone,
+    consumerId: pass.consumerId,
+    leasedAtMs: pass.nowMs,
+    expiresAtMs: pass.expiresAtMs,
+    firstFailedAtMs: lease.firstFailedAtMs ?? lease.expiresAtMs,
+  });
+  order.take(sequences);
+  pass.suspectsGranted += sequences.length;
+  pass.grant(partition, attempt, events);
+};
+
+/** The last attempt ran out, alone: a dead letter. */
+const expire = (pass: Pass, partition: number, lease: RangeLease): void => {
+  const sequences = openSequences(lease);
+  replaceLease(pass.store, partition, lease, null);
+  revoke(pass.store, partition, lease.token, sequences, "reclaimed");
+  const { attempt: attempts, consumerId } = lease;
+  const reason = expiryReason(consumerId, attempts);
+  const firstFailedAtMs = lease.firstFailedAtMs ?? lease.expiresAtMs;
+  for (const sequence of sequences)
+    pass.bury(partition, { sequence, attempts, reason, stack: null, consumerId, firstFailedAtMs });
+};

@@ -1,0 +1,98 @@
+/** Events above the cursor: past what the group's filter drops (G7) and what must wait behind its key (G9). */
+import type { EventRecord } from "../event.ts";
+import type { Matcher } from "../filter.ts";
+import { LIMITS } from "../limits.ts";
+import type { OrderView } from "./order.ts";
+import { type Pass, sizeOf } from "./pass.ts";
+import { rangeOf } from "./ranges.ts";
+import type { Exception } from "./records.ts";
+
+/** Events read at a time where not all of them are leased. */
+const SCAN_PAGE = 500;
+
+/** `matches`: the group's filter, or null when it has none. */
+export const takeNew = (pass: Pass, partition: number, order: OrderView, matches: Matcher | null): void => {
+  const { store } = pass;
+  if (!order.acceptsNew || store.exceptionCount(partition) >= LIMITS.exceptionsPerPartition) return;
+  const place = pass.place(partition);
+  if (matches === null && !order.parks) {
+    const limit = Math.min(pass.left, order.newLimit);
+    const events = pass.affordable(store.events(partition, place.cursor, limit, pass.bytesLeft));
+    return lease(pass, partition, events, events[events.length - 1]?.sequence ?? place.cursor, order);
+  }
+  while (pass.isOpen && pass.scanLeft > 0) {
+    const limit = Math.min(pass.scanLeft, Math.max(pass.left, SCAN_PAGE));
+    const page = store.events(partition, place.cursor, limit, LIMITS.fetchBytes);
+    pass.scanLeft -= page.length;
+    const { leased, parked, cursor } = sift(pass, page, place.cursor, order, matches);
+    for (const event of parked) store.putException(partition, parkedException(event));
+    lease(pass, partition, leased, cursor, order);
+    if (page.length === 0 || cursor !== page[page.length - 1]?.sequence) return;
+  }
+  if (pass.scanLeft <= 0) pass.more = true;
+};
+
+const lease = (pass: Pass, partition: number, events: readonly EventRecord[], cursor: number, order: OrderView): void => {
+  pass.place(partition).cursor = cursor;
+  if (events.length === 0) return;
+  const sequences = events.map((event) => event.sequence);
+  pass.store.putLease(partition, {
+    ...rangeOf(sequences),
+    token: pass.token(partition),
+    attempt: 1,
+    takeovers: 0,
+    alone: 0,
+    consumerId: pass.consumerId,
+    leasedAtMs: pass.nowMs,
+    expiresAtMs: pass.expiresAtMs,
+    firstFailedAtMs: null,
+  });
+  order.take(sequences);
+  pass.grant(partition, 1, events);
+};
+
+interface Sifted {
+  readonly leased: readonly EventRecord[];
+  readonly parked: readonly EventRecord[];
+  /** The last event that was dealt with. */
+  readonly cursor: number;
+}
+
+const sift = (pass: Pass, page: readonly EventRecord[], from: number, order: OrderView, matches: Matcher | null): Sifted => {
+  const { stream } = pass.store.group;
+  const leased: EventRecord[] = [];
+  const parked: EventRecord[] = [];
+  let cursor = from;
+  let bytesLeft = pass.bytesLeft;
+  for (const event of page) {
+    if (matches === null || matches(stream, event)) {
+      if (order.isNewFree(event.key)) {
+        const full = leased.length >= Math.min(pass.left, order.newLimit);
+        if (full || (sizeOf(event) > bytesLeft && leased.length + pass.granted > 0)) break;
+        leased.push(event);
+        order.occupy(event);
+        bytesLeft -= sizeOf(event);
+      } else if (order.parks && order.canPark()) parked.push(event);
+      else break;
+    }
+    cursor = event.sequence;
+  }
+  return { leased, parked, cursor };
+};
+
+const parkedException = (event: EventRecord): Exception => ({
+  sequence: event.sequence,
+  state: "parked",
+  attempt: 0,
+  takeovers: 0,
+  token: 0,
+  alone: 0,
+  consumerId: null,
+  leasedAtMs: 0,
+  dueAtMs: null,
+  key: event.key,
+  reason: null,
+  stack: null,
+  firstFailedAtMs: null,
+  failedAtMs: null,
+});

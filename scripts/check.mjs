@@ -1,0 +1,18 @@
+/** `npm run check`: everything short of running the code, each step timed; stops at the first that fails. */
+import { spawnSync } from "node:child_process";
+
+const STEPS = [
+  ["types", "npx tsc -b"],
+  ["format and style", "npx biome check ."],
+  ["lint with types", "npx oxlint --type-aware"],
+  ["unused code and dependencies", "npx knip"],
+  ["packages", "node scripts/check-packages.mjs"],
+];
+
+for (const [name, command] of STEPS) {
+  const start = performance.now();
+  const { status } = spawnSync(command, { shell: true, stdio: "inherit" });
+  const seconds = ((performance.now() - start) / 1_000).toFixed(1);
+  console.log(`${status === 0 ? "ok  " : "FAIL"} ${name} (${seconds} s)`);
+  if (status !== 0) process.exit(1);
+}
