@@ -25,7 +25,7 @@ const drainWith = async (system: System, { events }: Scale, execution: "inline" 
     concurrency: 64,
     maxDemand: 2_000,
   });
-  const app = await supervise({ rheo: opened.rheo, consumers: [{ ...consumer }], threads });
+  const app = await supervise({ rheo: opened.rheo, consumers: [consumer], threads });
   const seconds = await secondsOf(() => opened.rheo.whenCaughtUp("bench", "drain"));
   await app.stop();
   await opened.close();

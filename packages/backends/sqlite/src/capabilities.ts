@@ -1,0 +1,19 @@
+import type { Capabilities } from "@rheo/core";
+import { LIMITS } from "@rheo/core/internal";
+
+/** Of a database in a file. */
+export const fileCapabilities: Capabilities = Object.freeze({
+  persistent: true,
+  distributed: true,
+  transactions: true,
+  wakeups: "store",
+  maxEventBytes: LIMITS.maxEventBytes,
+});
+
+/** Of ":memory:", which nobody else can open. */
+export const memoryCapabilities: Capabilities = Object.freeze({
+  ...fileCapabilities,
+  persistent: false,
+  distributed: false,
+  wakeups: "process",
+});

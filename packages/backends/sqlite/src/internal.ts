@@ -1,0 +1,3 @@
+export { SqliteBackend } from "./backend.ts";
+export { MIGRATIONS } from "./migrations/index.ts";
+export { APPLICATION_ID, SCHEMA_VERSION } from "./schema.ts";

@@ -1,0 +1,51 @@
+import type { TrimAnswer, TrimRequest } from "@rheo/core";
+import { progress } from "@rheo/core/internal";
+import type { Memory } from "./memory.ts";
+import { SqliteProgressStore } from "./progress-store.ts";
+import type { Sql } from "./sql.ts";
+import { sequenceAtTime } from "./tables/events.ts";
+import { groupsOf } from "./tables/groups.ts";
+import { type PartitionRow, partitionAt, requireStream } from "./tables/streams.ts";
+import type { Unit } from "./transaction.ts";
+
+const DELETE = "DELETE FROM rheo_events WHERE stream_id = ? AND partition = ? AND sequence <= ?";
+const RAISE = "UPDATE rheo_partitions SET first_sequence = ? WHERE stream_id = ? AND partition = ?";
+
+/** Removes a prefix of each partition, with `force` also what groups have not settled (L10). @throws stream_not_found */
+export const trim = (unit: Unit, request: TrimRequest, memory: Memory): TrimAnswer => {
+  const { sql } = unit;
+  const { streamId, record } = requireStream(sql, request.stream);
+  const groups = groupsOf(sql, request.stream, streamId).map((row) => new SqliteProgressStore(unit, row, memory.touches));
+  let removed = 0;
+  let heldBack = 0;
+  for (let partition = 0; partition < record.partitions; partition++) {
+    if (request.partitions !== null && !request.partitions.includes(partition)) continue;
+    const row = partitionAt(sql, streamId, partition);
+    const wanted = lastToRemove(sql, streamId, row, request.cut);
+    if (request.force) for (const group of groups) progress.trimProgress(group, partition, wanted);
+    const slowest = request.force ? wanted : Math.min(wanted, ...groups.map((group) => progress.frontier(group, partition)));
+    const last = Math.max(row.firstSequence - 1, slowest);
+    heldBack += wanted - last;
+    if (last < row.firstSequence) continue;
+    removed += sql.run(DELETE, streamId, partition, last);
+    sql.run(RAISE, last + 1, streamId, partition);
+  }
+  return { removed, heldBack };
+};
+
+/** The last sequence that a cut removes, from the one before the first retained to the high watermark. */
+const lastToRemove = (sql: Sql, streamId: number, row: PartitionRow, cut: TrimRequest["cut"]): number =>
+  Math.min(row.highWatermark, Math.max(row.firstSequence - 1, rawCut(sql, streamId, row, cut)));
+
+const rawCut = (sql: Sql, streamId: number, row: PartitionRow, cut: TrimRequest["cut"]): number => {
+  switch (cut.kind) {
+    case "sequence":
+      return cut.before - 1;
+    case "time":
+      return sequenceAtTime(sql, streamId, row.partition, row, cut.beforeMs) - 1;
+    case "keep":
+      return row.highWatermark - cut.last;
+    default:
+      return cut satisfies never;
+  }
+};

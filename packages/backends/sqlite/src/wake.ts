@@ -1,0 +1,110 @@
+/** Hints that there may be something to fetch. Commits of other connections are noticed by looking; polling remains the truth. */
+import type { WakeListener } from "@rheo/core";
+import type { Connection } from "./driver/driver.ts";
+
+/** How often a subscriber has the file looked at, in ms: one shared-memory read. */
+const LOOK_EVERY_MS = 20;
+
+/** Transactions of the caller's whose end is awaited. Beyond that a hint is dropped. */
+const AWAITED_KEPT = 1_000;
+
+export class Wake {
+  readonly #listeners = new Set<WakeListener>();
+  /** Streams to tell of, once per turn of the microtask queue. Null: any. */
+  readonly #told = new Set<string | null>();
+  /** What was written inside transactions of the caller's that are still open. */
+  #awaited: { readonly connection: Connection; readonly stream: string }[] = [];
+  #look: () => unknown;
+  #seen: unknown = undefined;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** `look` returns a value that changes with each commit of another connection; it may throw. */
+  constructor(look: () => unknown) {
+    this.#look = look;
+  }
+
+  subscribe(listener: WakeListener): () => void {
+    // a subscriber of its own, even if the function is one that subscribed before
+    const own: WakeListener = (wake) => listener(wake);
+    this.#listeners.add(own);
+    this.#start();
+    return () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size === 0) this.stop();
+    };
+  }
+
+  tell(stream: string | null): void {
+    if (this.#listeners.size === 0) return;
+    if (this.#told.size === 0) queueMicrotask(() => this.#flush());
+    this.#told.add(stream);
+  }
+
+  /** Tells once the transaction that is open on `connection` is over. */
+  tellAfter(connection: Connection, stream: string): void {
+    if (this.#listeners.size > 0 && this.#awaited.length < AWAITED_KEPT) this.#awaited.push({ connection, stream });
+  }
+
+  /** Stops looking. Listeners stay. */
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    this.#awaited = [];
+  }
+
+  /** Goes on looking, for those who subscribed before. */
+  start(): void {
+    if (this.#listeners.size > 0) this.#start();
+  }
+
+  #start(): void {
+    if (this.#timer !== null) return;
+    this.#seen = this.#glance();
+    this.#timer = setInterval(() => this.#tick(), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  #tick(): void {
+    const seen = this.#glance();
+    if (seen !== undefined && seen !== this.#seen) {
+      if (this.#seen !== undefined) this.tell(null);
+      this.#seen = seen;
+    }
+    if (this.#awaited.length === 0) return;
+    const over = this.#awaited.filter(({ connection }) => !isOpen(connection));
+    this.#awaited = this.#awaited.filter(({ connection }) => isOpen(connection));
+    for (const { stream } of over) this.tell(stream);
+  }
+
+  /** Undefined when the file cannot be looked at now; the next look will do. */
+  #glance(): unknown {
+    try {
+      return this.#look();
+    } catch {
+      return undefined;
+    }
+  }
+
+  #flush(): void {
+    const streams = this.#told.has(null) ? [null] : [...this.#told];
+    this.#told.clear();
+    for (const stream of streams) for (const listener of [...this.#listeners]) guarded(listener, stream);
+  }
+}
+
+/** A handle that was closed since has no transaction any more. */
+const isOpen = (connection: Connection): boolean => {
+  try {
+    return connection.inTransaction;
+  } catch {
+    return false;
+  }
+};
+
+const guarded = (listener: WakeListener, stream: string | null): void => {
+  try {
+    listener({ stream });
+  } catch (error) {
+    process.emitWarning(`A wake-up listener threw: ${error instanceof Error ? error.message : String(error)}`, "RheoWarning");
+  }
+};
