@@ -1,12 +1,4 @@
-import {
-  type AppendAnswer,
-  type AppendedEvent,
-  type AppendRequest,
-  type Event,
-  type EventRecord,
-  type NewEvent,
-  RheoError,
-} from "@rheo/core";
+import { type AppendAnswer, type AppendRequest, type Event, type EventRecord, type NewEvent, RheoError } from "@rheo/core";
 import { sameJson } from "@rheo/core/internal";
 import type { Store, Stream } from "./schema.ts";
 
@@ -18,42 +10,57 @@ const appendOne = (store: Store, request: AppendRequest, nowMs: number): AppendA
   const stream = store.streams.get(request.stream);
   if (stream === undefined) return { kind: "stream_not_found" };
   if (stream.record.partitions !== request.partitions) return { kind: "rerouted", partitions: stream.record.partitions };
-  const plan = check(stream, request.events);
+  const plan = planFor(stream, request.events, nowMs);
   if (!Array.isArray(plan)) return plan;
-  return { kind: "appended", events: plan.map((step) => write(stream, step, nowMs)) };
+  for (const { record, isNew } of plan) if (isNew) write(stream, record);
+  return {
+    kind: "appended",
+    events: plan.map(({ record, isNew }) => ({
+      sequence: record.sequence,
+      timestampMs: record.timestampMs,
+      duplicate: isNew ? null : record,
+    })),
+  };
 };
 
-/** What to do for one event: write it, or point at the one that is there (perhaps only after this request's writes). */
+/** What stands for an event afterwards, and whether it is yet to be written. */
 interface Step {
-  readonly event: NewEvent;
-  readonly duplicateOf: EventRecord | NewEvent | null;
+  readonly record: EventRecord;
+  readonly isNew: boolean;
 }
 
-const check = (stream: Stream, events: readonly NewEvent[]): Step[] | Exclude<AppendAnswer, { kind: "appended" }> => {
-  const fresh = new Map<string, NewEvent>();
-  const added = new Map<number, number>();
+/** Everything that a request would write, or why it writes nothing. */
+const planFor = (
+  stream: Stream,
+  events: readonly NewEvent[],
+  nowMs: number,
+): Step[] | Exclude<AppendAnswer, { kind: "appended" }> => {
+  const fresh = new Map<string, EventRecord>();
+  const watermarks = stream.logs.map((log) => log.highWatermark);
   const steps: Step[] = [];
   for (const [index, event] of events.entries()) {
-    const stored = stream.ids.get(event.id) ?? fresh.get(event.id) ?? null;
-    const log = stream.logs[event.partition];
-    if (log === undefined) throw new RangeError(`no partition ${event.partition}`);
-    const highWatermark = log.highWatermark + (added.get(event.partition) ?? 0);
-    if (stored !== null) {
-      if (!isSame(stored, event)) return { kind: "id_conflict", index, stored: toRecord(stored, highWatermark + 1) };
-    } else if (event.expectedSequence !== null && event.expectedSequence !== highWatermark) {
+    const known = stream.ids.get(event.id) ?? fresh.get(event.id);
+    if (known !== undefined && !isSame(known, event)) return { kind: "id_conflict", index, stored: known };
+    const highWatermark = watermarks[event.partition] ?? 0;
+    if (known === undefined && event.expectedSequence !== null && event.expectedSequence !== highWatermark) {
       return { kind: "sequence_conflict", index, highWatermark };
-    } else {
-      if (highWatermark >= Number.MAX_SAFE_INTEGER)
-        throw new RheoError("unavailable", `Partition ${event.partition} of "${stream.record.name}" has used up its sequences.`);
-      fresh.set(event.id, event);
-      added.set(event.partition, (added.get(event.partition) ?? 0) + 1);
     }
-    steps.push({ event, duplicateOf: stored });
+    const record = known ?? toRecord(stream.record.name, event, nextSequence(stream, event.partition, highWatermark), nowMs);
+    if (known === undefined) {
+      fresh.set(event.id, record);
+      watermarks[event.partition] = record.sequence;
+    }
+    steps.push({ record, isNew: known === undefined });
   }
   return steps;
 };
 
-const isSame = (stored: EventRecord | NewEvent, event: NewEvent): boolean =>
+const nextSequence = (stream: Stream, partition: number, highWatermark: number): number => {
+  if (highWatermark < Number.MAX_SAFE_INTEGER) return highWatermark + 1;
+  throw new RheoError("unavailable", `Partition ${partition} of "${stream.record.name}" has used up its sequences.`);
+};
+
+const isSame = (stored: EventRecord, event: NewEvent): boolean =>
   stored.type === event.type &&
   stored.key === event.key &&
   isSameText(stored.payload, event.payload) &&
@@ -61,43 +68,27 @@ const isSame = (stored: EventRecord | NewEvent, event: NewEvent): boolean =>
 
 const isSameText = (a: string, b: string): boolean => a === b || sameJson(JSON.parse(a), JSON.parse(b));
 
-const write = (stream: Stream, { event, duplicateOf }: Step, nowMs: number): AppendedEvent => {
-  if (duplicateOf !== null) {
-    const duplicate = stream.ids.get(event.id);
-    if (duplicate === undefined) throw new Error("a duplicate without its original");
-    return { sequence: duplicate.sequence, timestampMs: duplicate.timestampMs, duplicate };
-  }
-  const log = stream.logs[event.partition];
-  if (log === undefined) throw new RangeError(`no partition ${event.partition}`);
-  const timestampMs = event.timestampMs ?? nowMs;
-  const record = toRecord({ ...event, timestampMs }, log.highWatermark + 1);
-  record.event = share(stream.record.name, record, event);
+const write = (stream: Stream, record: EventRecord): void => {
+  const log = stream.logs[record.partition];
+  if (log === undefined) throw new RangeError(`no partition ${record.partition}`);
   log.push(record);
   stream.ids.set(record.id, record);
-  return { sequence: record.sequence, timestampMs, duplicate: null };
 };
 
-const toRecord = (event: EventRecord | NewEvent, sequence: number): EventRecord => ({
-  id: event.id,
-  partition: event.partition,
-  sequence: "sequence" in event ? event.sequence : sequence,
-  timestampMs: event.timestampMs ?? 0,
-  type: event.type,
-  key: event.key,
-  metadata: event.metadata,
-  payload: event.payload,
-});
-
-/** The one frozen value that every reader in this process is handed. */
-const share = (stream: string, record: EventRecord, { values }: NewEvent): Event =>
-  Object.freeze({
-    id: record.id,
+/** With the one frozen event that every reader in this process is handed. */
+const toRecord = (stream: string, { values, ...given }: NewEvent, sequence: number, nowMs: number): EventRecord => {
+  const { id, partition, type, key, metadata, payload } = given;
+  const timestampMs = given.timestampMs ?? nowMs;
+  const event: Event = Object.freeze({
+    id,
     stream,
-    partition: record.partition,
-    sequence: record.sequence,
-    timestamp: new Date(record.timestampMs),
-    type: record.type,
-    key: record.key,
+    partition,
+    sequence,
+    timestamp: new Date(timestampMs),
+    type,
+    key,
     metadata: values.metadata as Event["metadata"], // frozen by the caller of the port
     payload: values.payload as Event["payload"],
   });
+  return { id, partition, sequence, timestampMs, type, key, metadata, payload, event };
+};

@@ -9,6 +9,7 @@ import {
   RheoError,
 } from "@rheo/core";
 import { compileFilter, progress } from "@rheo/core/internal";
+import type { GroupProgress } from "./progress-store.ts";
 import { findGroup, findStream } from "./read.ts";
 import type { Store, Stream } from "./schema.ts";
 
@@ -36,7 +37,7 @@ export const delivery = (
 export const deadLetters = (store: Store, request: DeadLetterRequest): DeadLetterRecord[] => {
   const group = findGroup(store, request.stream, request.group);
   const stream = findStream(store, request.stream);
-  const from = request.after === null ? { partition: 0, sequence: 0 } : cursorOf(stream, request.after);
+  const from = request.after === null ? { partition: 0, sequence: 0 } : cursorOf(stream, group, request.after);
   const matches = request.where === null ? null : compileFilter(request.where);
   const found: DeadLetterRecord[] = [];
   for (let { partition, sequence } = from; partition < group.partitions; partition++, sequence = 0) {
@@ -50,9 +51,9 @@ export const deadLetters = (store: Store, request: DeadLetterRequest): DeadLette
   return found;
 };
 
-const cursorOf = (stream: Stream, id: string): { partition: number; sequence: number } => {
-  const record = stream.ids.get(id);
-  if (record !== undefined) return record;
+const cursorOf = (stream: Stream, group: GroupProgress, id: string): { partition: number; sequence: number } => {
+  const place = stream.ids.get(id) ?? group.placeOfDeadLetter(id);
+  if (place !== null) return place;
   throw new RheoError(
     "cursor_not_found",
     `There is no event "${id}" in stream "${stream.record.name}" to go on after. Start again without "after".`,

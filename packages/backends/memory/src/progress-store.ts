@@ -4,6 +4,7 @@ import {
   type Candidate,
   type DeadLetter,
   type Exception,
+  type ExceptionTally,
   type Head,
   type Held,
   type ProgressStore,
@@ -31,7 +32,7 @@ class Partition {
   dueBoundMs = NEVER;
 
   constructor(cursor: number, token: number) {
-    this.head = { cursor, token, resetToken: 0, skipped: 0 };
+    this.head = { cursor, token, resetToken: token, skipped: 0 }; // tokens of a deleted group of this name are at or below it
   }
 
   *allLeases(): Generator<RangeLease> {
@@ -186,6 +187,16 @@ export class GroupProgress implements ProgressStore {
     return this.#part(partition).exceptions.first?.sequence ?? null;
   }
 
+  tallyExceptions(partition: number, nowMs: number): ExceptionTally {
+    const held: { consumerId: string; leases: number }[] = [];
+    let retrying = 0;
+    for (const { state, consumerId, dueAtMs } of this.#part(partition).exceptions.values()) {
+      if (state === "retrying") retrying += 1;
+      if (state === "leased" && (dueAtMs ?? 0) > nowMs) held.push({ consumerId: consumerId ?? "", leases: 1 });
+    }
+    return { retrying, held };
+  }
+
   putException(partition: number, exception: Exception): void {
     this.deleteException(partition, exception.sequence);
     const part = this.#part(partition);
@@ -214,6 +225,14 @@ export class GroupProgress implements ProgressStore {
 
   deadLetterCount(partition: number): number {
     return this.#part(partition).deadLetters.size;
+  }
+
+  placeOfDeadLetter(eventId: string): { partition: number; sequence: number } | null {
+    for (const [partition, { deadLetters }] of this.#parts.entries()) {
+      const letter = deadLetters.values().find((found) => found.eventId === eventId);
+      if (letter !== undefined) return { partition, sequence: letter.sequence };
+    }
+    return null;
   }
 
   putDeadLetter(partition: number, letter: DeadLetter): void {
@@ -262,7 +281,11 @@ export class GroupProgress implements ProgressStore {
     return cutToBytes(this.#log(partition).slice(after, NEVER, limit, false), maxBytes);
   }
 
-  eventsAt(partition: number, sequences: readonly number[]): readonly EventRecord[] {
+  eventsAt(partition: number, sequences: readonly number[], maxBytes: number): readonly EventRecord[] {
+    return cutToBytes(this.headersAt(partition, sequences), maxBytes);
+  }
+
+  headersAt(partition: number, sequences: readonly number[]): EventRecord[] {
     const log = this.#log(partition);
     return sequences.flatMap((sequence) => log.get(sequence) ?? []);
   }

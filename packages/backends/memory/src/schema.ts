@@ -36,7 +36,7 @@ export class PartitionLog {
   /** Records in (after, until], the first or the last `limit` of them. */
   slice(after: number, until: number, limit: number, fromEnd: boolean): EventRecord[] {
     const start = Math.max(0, after + 1 - this.#first);
-    const end = Math.min(this.#records.length, until + 1 - this.#first);
+    const end = Math.max(0, Math.min(this.#records.length, until + 1 - this.#first));
     if (fromEnd) return this.#records.slice(Math.max(start, end - limit), Math.max(start, end)).reverse();
     return this.#records.slice(start, Math.min(end, start + limit));
   }

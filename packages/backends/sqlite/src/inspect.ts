@@ -13,7 +13,7 @@ import { compileFilter, type Matcher, progress } from "@rheo/core/internal";
 import type { Memory } from "./memory.ts";
 import { SqliteProgressStore } from "./progress-store.ts";
 import { placeOfDeadLetter } from "./tables/dead-letters.ts";
-import { readIds, readSequences } from "./tables/events.ts";
+import { readIds } from "./tables/events.ts";
 import { type GroupRow, requireGroup } from "./tables/groups.ts";
 import type { Unit } from "./transaction.ts";
 
@@ -68,7 +68,7 @@ export class Inspection {
       const page = this.#store.deadLetters(partition, last, LETTERS_PAGE);
       for (const letter of page) {
         // one at a time: a page of the largest events would be gigabytes
-        const [event] = readSequences(this.#unit.sql, this.#group.streamId, partition, [letter.sequence]);
+        const [event] = this.#store.eventsAt(partition, [letter.sequence], 1);
         if (matches !== null && (event === undefined || !matches(this.#group.record.stream, event))) continue;
         yield { ...letter, partition, event: event ?? null };
       }

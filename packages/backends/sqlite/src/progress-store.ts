@@ -7,7 +7,7 @@ import type { progress } from "@rheo/core/internal";
 import { integer } from "./columns.ts";
 import { type Surveyed, surveyGroup } from "./survey.ts";
 import * as deadLetters from "./tables/dead-letters.ts";
-import { readSequences, readSlice, sequenceAtTime } from "./tables/events.ts";
+import { readHeaders, readSequences, readSlice, sequenceAtTime } from "./tables/events.ts";
 import * as exceptions from "./tables/exceptions.ts";
 import type { GroupRow } from "./tables/groups.ts";
 import * as leases from "./tables/leases.ts";
@@ -131,6 +131,11 @@ export class SqliteProgressStore implements ProgressStore {
     return this.#hasNone(partition) ? null : exceptions.firstException(this.#unit.sql, this.#groupId, partition);
   }
 
+  tallyExceptions(partition: number, nowMs: number): progress.ExceptionTally {
+    if (this.#hasNone(partition)) return { retrying: 0, held: [] };
+    return exceptions.tallyExceptions(this.#unit.sql, this.#groupId, partition, nowMs);
+  }
+
   putException(partition: number, exception: progress.Exception): void {
     this.#exceptional?.add(partition);
     exceptions.putException(this.#unit.sql, this.#groupId, partition, exception);
@@ -150,6 +155,10 @@ export class SqliteProgressStore implements ProgressStore {
 
   deadLetterCount(partition: number): number {
     return deadLetters.countDeadLetters(this.#unit.sql, this.#groupId, partition);
+  }
+
+  placeOfDeadLetter(eventId: string): { partition: number; sequence: number } | null {
+    return deadLetters.placeOfDeadLetter(this.#unit.sql, this.#groupId, eventId);
   }
 
   putDeadLetter(partition: number, letter: progress.DeadLetter): void {
@@ -188,17 +197,6 @@ export class SqliteProgressStore implements ProgressStore {
     }
   }
 
-  clearUpTo(partition: number, sequence: number): void {
-    for (const table of WITH_SEQUENCE) {
-      this.#unit.sql.run(
-        `DELETE FROM ${table} WHERE group_id = ? AND partition = ? AND sequence <= ?`,
-        this.#groupId,
-        partition,
-        sequence,
-      );
-    }
-  }
-
   watermark(partition: number): Watermark {
     const { firstSequence, highWatermark } = this.#partition(partition);
     return { partition, firstSequence, highWatermark };
@@ -206,7 +204,7 @@ export class SqliteProgressStore implements ProgressStore {
 
   events(partition: number, after: number, limit: number, maxBytes: number): readonly EventRecord[] {
     const { streamId } = this.#row;
-    const largestBytes = this.#largestBytes.get(partition) ?? this.#partition(partition).largestBytes;
+    const largestBytes = this.#largest(partition);
     return readSlice(this.#unit.sql, {
       streamId,
       partition,
@@ -219,8 +217,13 @@ export class SqliteProgressStore implements ProgressStore {
     });
   }
 
-  eventsAt(partition: number, sequences: readonly number[]): readonly EventRecord[] {
-    return readSequences(this.#unit.sql, this.#row.streamId, partition, sequences);
+  eventsAt(partition: number, sequences: readonly number[], maxBytes: number): readonly EventRecord[] {
+    const bounds = { maxBytes, largestBytes: this.#largest(partition) };
+    return readSequences(this.#unit.sql, this.#row.streamId, partition, sequences, bounds);
+  }
+
+  headersAt(partition: number, sequences: readonly number[]): readonly progress.EventHeader[] {
+    return readHeaders(this.#unit.sql, this.#row.streamId, partition, sequences);
   }
 
   sequenceAtTime(partition: number, timeMs: number): number {
@@ -233,6 +236,10 @@ export class SqliteProgressStore implements ProgressStore {
 
   members(): readonly { readonly consumerId: string; readonly lastSeenAtMs: number }[] {
     return membersOf(this.#unit.sql, this.#groupId);
+  }
+
+  #largest(partition: number): number {
+    return this.#largestBytes.get(partition) ?? this.#partition(partition).largestBytes;
   }
 
   #hasNone(partition: number): boolean {

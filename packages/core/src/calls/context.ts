@@ -48,11 +48,16 @@ export class Context {
     if (this.closed) throw new RheoError("closed", `This Rheo ("${this.name}") is closed. Open a new one.`);
   }
 
-  /** The name of a stream; checks that the instance is open, and the group's name. @throws closed, invalid_name */
-  nameOf(stream: AnyStream, group?: string): string {
+  /** The name of a stream; checks that the instance is open. @throws closed, invalid_name */
+  nameOf(stream: AnyStream): string {
     this.check();
-    const name = streamName(stream);
-    if (group !== undefined) parseName("group", group);
+    return streamName(stream);
+  }
+
+  /** The same for a group of it, whose name is checked too. @throws closed, invalid_name */
+  streamOf(stream: AnyStream, group: string): string {
+    const name = this.nameOf(stream);
+    parseName("group", group);
     return name;
   }
 

@@ -35,7 +35,7 @@ const makeGroup = async (
   group: string,
   options: CreateGroupOptions,
 ): Promise<{ record: GroupRecord; created: boolean }> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const { start, ...rest } = options;
   const resolved = parseGroupOptions(rest, context.defaults);
   const from = parseStart(start, await context.partitionsOf(name));
@@ -45,7 +45,7 @@ const makeGroup = async (
 };
 
 export const updateGroup = async (context: Context, stream: AnyStream, group: string, options: unknown): Promise<Group> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const before = await context.backend.getGroup(name, group);
   const resolved = parseGroupOptions(options, before.options);
   if (resolved.ordering !== before.options.ordering) {
@@ -62,13 +62,13 @@ export const updateGroup = async (context: Context, stream: AnyStream, group: st
 };
 
 export const setPaused = async (context: Context, stream: AnyStream, group: string, paused: boolean): Promise<void> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   await context.backend.updateGroup(name, group, { paused });
   context.emit(paused ? "group.paused" : "group.resumed", { stream: name, group });
 };
 
 export const deleteGroup = async (context: Context, stream: AnyStream, group: string, options: unknown): Promise<void> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   requireConfirm(`Deleting group "${group}" of "${name}"`, parseOptions("deleteGroup", options, ["confirm"]).confirm);
   if (!(await context.backend.deleteGroup(name, group))) throw groupNotFound(name, group);
   context.forgetGroups();

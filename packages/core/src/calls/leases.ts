@@ -18,7 +18,7 @@ import { exchange, renew, resolveOutcome } from "./exchange.ts";
 const FETCH_NAMES = ["limit", "consumerId", "leaseMs", "partitions", "maxBytes", "waitMs", "signal"] as const;
 
 export const fetch = async (context: Context, stream: AnyStream, group: string, options: unknown): Promise<Lease[]> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const raw = parseOptions("fetch", options, FETCH_NAMES);
   const signal = parseSignal(raw.signal);
   const consumerId = raw.consumerId === undefined ? context.consumerId : parseName("consumer", raw.consumerId);

@@ -22,12 +22,12 @@ import type { AnyStream, Context } from "./context.ts";
 import { getEvent } from "./log.ts";
 
 export const lag = async (context: Context, stream: AnyStream, group: string): Promise<Lag> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   return toLag(await context.backend.progress(name, group));
 };
 
 export const groupInfo = async (context: Context, stream: AnyStream, group: string): Promise<GroupInfo> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const { backend } = context;
   const record = await backend.getGroup(name, group);
   const progress = await backend.progress(name, group);
@@ -35,7 +35,7 @@ export const groupInfo = async (context: Context, stream: AnyStream, group: stri
 };
 
 export const explainLag = async (context: Context, stream: AnyStream, group: string): Promise<PartitionHolder[]> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const holders = await context.backend.holders(name, group);
   return holders.map(({ highWatermark, ...holder }) => {
     const { partition, sequence } = holder;
@@ -49,7 +49,7 @@ export const deadLetters = async (
   group: string,
   options: unknown,
 ): Promise<DeadLetterInfo[]> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const raw = parseOptions("deadLetters", options, ["limit", "after", "where"]);
   const limit = parseNumber("limit", raw.limit, { min: 1, max: LIMITS.pageSize, fallback: 100 });
   const where = raw.where === undefined ? null : parseFilter(raw.where);
@@ -58,7 +58,7 @@ export const deadLetters = async (
 };
 
 export const leases = async (context: Context, stream: AnyStream, group: string, options: unknown): Promise<LeaseInfo[]> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const raw = parseOptions("leases", options, ["limit"]);
   const limit = parseNumber("limit", raw.limit, { min: 1, max: LIMITS.fetchLimit, fallback: LIMITS.pageSize });
   return (await context.backend.leases(name, group, limit)).map((lease) => toLeaseInfo(name, group, lease));

@@ -13,7 +13,7 @@ export const replay = async (
   group: string,
   scope: unknown,
 ): Promise<{ readonly reopened: number }> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const raw = parseOptions("replay", scope, ["fromSequence", "from", "query", "partitions"]);
   const count = await context.partitionsOf(name);
   const partitions = parsePartitions(raw.partitions, count);
@@ -39,7 +39,7 @@ export const resetGroup = async (
   group: string,
   options: unknown,
 ): Promise<{ readonly reopened: number }> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const raw = parseOptions("resetGroup", options, ["confirm", "start"]);
   requireConfirm(`Resetting group "${group}" of "${name}"`, raw.confirm);
   const reopened = await context.backend.reset(name, group, parseStart(raw.start, await context.partitionsOf(name)));
@@ -53,7 +53,7 @@ export const redrive = async (
   group: string,
   selection: unknown,
 ): Promise<{ readonly reopened: number }> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const raw = parseOptions("redrive", selection, ["eventIds", "where", "all"]);
   const reopened = await context.backend.redrive({ stream: name, group, select: parseSelection(raw), purge: false });
   context.emit("dead_letter.redriven", { stream: name, group, reopened });
@@ -66,7 +66,7 @@ export const purge = async (
   group: string,
   selection: unknown,
 ): Promise<{ readonly purged: number }> => {
-  const name = context.nameOf(stream, group);
+  const name = context.streamOf(stream, group);
   const raw = parseOptions("purgeDeadLetters", selection, ["eventIds", "where", "all", "confirm"]);
   requireConfirm(`Purging dead letters of "${group}"`, raw.confirm);
   const purged = await context.backend.redrive({ stream: name, group, select: parseSelection(raw), purge: true });

@@ -40,12 +40,11 @@ export const groupStats = (store: ProgressStore, nowMs: number): GroupStats => {
   let oldestUnsettledAtMs: number | null = null;
   for (let partition = 0; partition < store.partitions; partition++) {
     for (const lease of store.leases(partition)) if (lease.expiresAtMs > nowMs) add(held, lease.consumerId, lease.open);
-    for (const exception of store.exceptions(partition)) {
-      if (exception.state === "retrying") retrying += 1;
-      if (isLive(exception, nowMs)) add(held, exception.consumerId ?? "", 1);
-    }
+    const tally = store.tallyExceptions(partition, nowMs);
+    retrying += tally.retrying;
+    for (const { consumerId, leases } of tally.held) add(held, consumerId, leases);
     deadLetters += store.deadLetterCount(partition);
-    const [oldest] = store.eventsAt(partition, [frontier(store, partition) + 1]);
+    const [oldest] = store.headersAt(partition, [frontier(store, partition) + 1]);
     if (oldest !== undefined) oldestUnsettledAtMs = Math.min(oldestUnsettledAtMs ?? oldest.timestampMs, oldest.timestampMs);
   }
   return { inflight: sum(held.values()), retrying, deadLetters, oldestUnsettledAtMs, members: members(store, held, nowMs) };
@@ -65,8 +64,6 @@ const sum = (counts: Iterable<number>): number => {
   for (const count of counts) total += count;
   return total;
 };
-
-const isLive = (exception: Exception, nowMs: number): boolean => exception.state === "leased" && (exception.dueAtMs ?? 0) > nowMs;
 
 /** What holds the frontier of each partition that has lag (P3). */
 export const holders = (store: ProgressStore, nowMs: number): Holder[] =>

@@ -113,5 +113,5 @@ const leased = (store: ProgressStore, partition: number, whole: boolean, nowMs: 
     const live = lease.expiresAtMs > nowMs;
     const sequences = openSequences(lease);
     if (whole) return sequences.map((sequence) => ({ sequence, key: null, live }));
-    return store.eventsAt(partition, sequences).map(({ sequence, key }) => ({ sequence, key, live }));
+    return store.headersAt(partition, sequences).map(({ sequence, key }) => ({ sequence, key, live }));
   });

@@ -115,6 +115,15 @@ export interface Survey {
   readonly alone: boolean;
 }
 
+/** What identifies and orders an event. */
+export type EventHeader = Pick<EventRecord, "sequence" | "id" | "key" | "timestampMs">;
+
+export interface ExceptionTally {
+  readonly retrying: number;
+  /** Unexpired leases by member. */
+  readonly held: readonly { readonly consumerId: string; readonly leases: number }[];
+}
+
 /** A live lease of a member. */
 export type Held = Pick<RangeLease, "token" | "alone" | "takeovers" | "leasedAtMs"> & { readonly partition: number };
 
@@ -149,6 +158,8 @@ export interface ProgressStore {
   exceptionCount(partition: number): number;
   /** The lowest sequence, or null. */
   firstException(partition: number): number | null;
+  /** What they come to, without reading them one by one. */
+  tallyExceptions(partition: number, nowMs: number): ExceptionTally;
   putException(partition: number, exception: Exception): void;
   deleteException(partition: number, sequence: number): void;
 
@@ -156,6 +167,8 @@ export interface ProgressStore {
   /** By sequence, above `after`. */
   deadLetters(partition: number, after: number, limit: number): readonly DeadLetter[];
   deadLetterCount(partition: number): number;
+  /** Where the dead letter of an event stands; null when there is none. */
+  placeOfDeadLetter(eventId: string): { readonly partition: number; readonly sequence: number } | null;
   putDeadLetter(partition: number, letter: DeadLetter): void;
   deleteDeadLetter(partition: number, sequence: number): void;
 
@@ -172,8 +185,10 @@ export interface ProgressStore {
   watermark(partition: number): Watermark;
   /** Events above `after`, in order, at most `limit`, cut before they exceed `maxBytes` but at least one. */
   events(partition: number, after: number, limit: number, maxBytes: number): readonly EventRecord[];
-  /** The events of these rising sequences that are retained. */
-  eventsAt(partition: number, sequences: readonly number[]): readonly EventRecord[];
+  /** The events of these rising sequences that are retained, cut before they exceed `maxBytes` but at least one. */
+  eventsAt(partition: number, sequences: readonly number[], maxBytes: number): readonly EventRecord[];
+  /** The same without their content. */
+  headersAt(partition: number, sequences: readonly number[]): readonly EventHeader[];
   /** The first retained sequence with a timestamp at or after `timeMs`; the high watermark + 1 if none. */
   sequenceAtTime(partition: number, timeMs: number): number;
 

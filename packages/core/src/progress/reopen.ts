@@ -6,7 +6,7 @@ import type { ResolvedStart } from "../group.ts";
 import { LIMITS } from "../limits.ts";
 import { queryMatcher } from "../query.ts";
 import { holds, openSequences, withoutSequences } from "./ranges.ts";
-import type { DeadLetter, Exception, ProgressStore } from "./records.ts";
+import type { Exception, ProgressStore } from "./records.ts";
 import { replaceLease, revoke } from "./writes.ts";
 
 const PAGE = 1_000;
@@ -128,7 +128,7 @@ const reopen = (store: ProgressStore, partition: number, sequence: number, key: 
   const exception = store.exception(partition, sequence);
   if (exception?.state === "leased") revoke(store, partition, exception.token, [sequence], "reset");
   store.deleteDeadLetter(partition, sequence);
-  store.putException(partition, pending(sequence, store.group.options.ordering === "key" ? key : null));
+  store.putException(partition, pending(sequence, keyToKeep(store, key)));
 };
 
 const pending = (sequence: number, key: string | null): Exception => ({
@@ -164,38 +164,43 @@ export const reset = (store: ProgressStore, start: ResolvedStart): number => {
 };
 
 /** Dead letters become pending, or go for good; those whose event was trimmed can only be purged. */
-export const redrive = (store: ProgressStore, request: RedriveRequest): number => {
-  const { select, purge } = request;
-  const ids = select.kind === "ids" ? new Set(select.ids) : null;
+export const redrive = (store: ProgressStore, { stream, select, purge }: RedriveRequest): number => {
   const matches = select.kind === "where" ? compileFilter(select.where) : null;
   let count = 0;
-  for (let partition = 0; partition < store.partitions; partition++) {
-    for (const letter of allDeadLetters(store, partition)) {
-      if (ids !== null && !ids.has(letter.eventId)) continue;
-      const [event] = matches !== null || !purge ? store.eventsAt(partition, [letter.sequence]) : [];
-      if (matches !== null && (event === undefined || !matches(request.stream, event))) continue;
-      if (!purge && event === undefined) continue;
-      store.deleteDeadLetter(partition, letter.sequence);
-      if (!purge)
-        store.putException(
-          partition,
-          pending(letter.sequence, store.group.options.ordering === "key" ? (event?.key ?? null) : null),
-        );
-      count += 1;
-    }
+  for (const { partition, sequence } of select.kind === "ids" ? placesOf(store, select.ids) : allDeadLetters(store)) {
+    const [header] = store.headersAt(partition, [sequence]);
+    if (matches !== null && !store.eventsAt(partition, [sequence], 1).some((event) => matches(stream, event))) continue;
+    if (header === undefined && !purge) continue;
+    store.deleteDeadLetter(partition, sequence);
+    if (!purge) store.putException(partition, pending(sequence, keyToKeep(store, header?.key ?? null)));
+    count += 1;
   }
   return count;
 };
 
-function* allDeadLetters(store: ProgressStore, partition: number): Generator<DeadLetter> {
-  for (let after = 0; ; ) {
-    const page = store.deadLetters(partition, after, PAGE);
-    yield* page;
-    const last = page[page.length - 1];
-    if (last === undefined || page.length < PAGE) return;
-    after = last.sequence;
+interface Place {
+  readonly partition: number;
+  readonly sequence: number;
+}
+
+const placesOf = (store: ProgressStore, ids: readonly string[]): Place[] =>
+  [...new Set(ids)].flatMap((id) => store.placeOfDeadLetter(id) ?? []);
+
+function* allDeadLetters(store: ProgressStore): Generator<Place> {
+  for (let partition = 0; partition < store.partitions; partition++) {
+    for (let after = 0; ; ) {
+      const page = store.deadLetters(partition, after, PAGE);
+      for (const { sequence } of page) yield { partition, sequence };
+      const last = page[page.length - 1];
+      if (last === undefined || page.length < PAGE) break;
+      after = last.sequence;
+    }
   }
 }
+
+/** Exceptions carry the key only where the order of keys is kept. */
+const keyToKeep = (store: ProgressStore, key: string | null): string | null =>
+  store.group.options.ordering === "key" ? key : null;
 
 /** What a trim of everything up to `sequence` takes from a group: how many deliveries were open or not offered yet (L10). */
 export const trimProgress = (store: ProgressStore, partition: number, sequence: number): number => {

@@ -48,7 +48,7 @@ const settleRange = (
   if (outcome.kind === "ack") return new Array<SettleResult>(sequences.length).fill(ACKED);
   const keys =
     store.group.options.ordering === "key"
-      ? new Map(store.eventsAt(partition, sequences).map((event) => [event.sequence, event.key]))
+      ? new Map(store.headersAt(partition, sequences).map((event) => [event.sequence, event.key]))
       : null;
   return sequences.map((sequence) =>
     apply(store, partition, asException(lease, sequence, keys?.get(sequence) ?? null), outcome, nowMs),

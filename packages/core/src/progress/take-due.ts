@@ -14,7 +14,8 @@ export const takeDue = (pass: Pass, partition: number, order: OrderView): void =
   for (let start = 0; start < found.length && pass.isOpen; start += CHUNK) {
     const chunk = found.slice(start, start + CHUNK).filter((exception) => order.isFree(exception.sequence));
     const sequences = chunk.map((exception) => exception.sequence).sort((a, b) => a - b);
-    const events = new Map(pass.store.eventsAt(partition, sequences).map((event) => [event.sequence, event]));
+    const read = pass.store.eventsAt(partition, sequences, pass.bytesLeft);
+    const events = new Map(read.map((event) => [event.sequence, event]));
     for (const exception of chunk) {
       const event = events.get(exception.sequence);
       if (event !== undefined && pass.isOpen && order.isFree(exception.sequence)) take(pass, partition, exception, event, order);

@@ -43,7 +43,7 @@ const move = (
   order: OrderView,
 ): void => {
   const { store } = pass;
-  const events = pass.affordable(store.eventsAt(partition, wanted.slice(0, pass.left)));
+  const events = pass.affordable(store.eventsAt(partition, wanted.slice(0, pass.left), pass.bytesLeft));
   if (events.length === 0) return;
   const sequences = events.map((event) => event.sequence);
   replaceLease(store, partition, lease, withoutSequences(lease, sequences));

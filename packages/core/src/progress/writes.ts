@@ -28,7 +28,7 @@ export const bury = (
   letter: Omit<DeadLetter, "deadAtMs" | "eventId">,
   deadAtMs: number,
 ): void => {
-  const [event] = store.eventsAt(partition, [letter.sequence]);
+  const [event] = store.headersAt(partition, [letter.sequence]);
   store.putDeadLetter(partition, { ...letter, eventId: event?.id ?? "", deadAtMs });
 };
 

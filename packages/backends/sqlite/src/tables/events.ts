@@ -1,5 +1,6 @@
 /** Reading rows of rheo_events. */
 import type { EventRecord } from "@rheo/core";
+import type { progress } from "@rheo/core/internal";
 import { integer, text, textOrNull } from "../columns.ts";
 import type { Row } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
@@ -100,16 +101,61 @@ const highWatermark = (sql: Sql, { streamId, partition }: Slice): number =>
 
 const BY_SEQUENCES = `SELECT ${EVENT_COLUMNS} FROM rheo_events WHERE stream_id = ?1 AND partition = ?2 AND sequence IN (SELECT value FROM json_each(?3)) ORDER BY sequence`;
 
-/** The events of these rising sequences that are retained. */
-export const readSequences = (sql: Sql, streamId: number, partition: number, sequences: readonly number[]): EventRecord[] => {
-  const first = sequences[0];
-  const last = sequences[sequences.length - 1];
+/** The events of these rising sequences that are retained, cut before they exceed `maxBytes` but at least one. */
+export const readSequences = (
+  sql: Sql,
+  streamId: number,
+  partition: number,
+  sequences: readonly number[],
+  bounds: { readonly maxBytes: number; readonly largestBytes: number },
+): EventRecord[] => {
+  const fits = sequences.length * bounds.largestBytes <= bounds.maxBytes || sequences.length < 2;
+  const wanted = fits ? sequences : sequencesWithin(sql, streamId, partition, sequences, bounds.maxBytes);
+  const first = wanted[0];
+  const last = wanted[wanted.length - 1];
   if (first === undefined || last === undefined) return [];
-  if (last - first + 1 === sequences.length) {
-    return toRecords(sql.all(ASCENDING, streamId, partition, first - 1, last, sequences.length), partition);
+  if (last - first + 1 === wanted.length) {
+    return toRecords(sql.all(ASCENDING, streamId, partition, first - 1, last, wanted.length), partition);
   }
-  return toRecords(sql.all(BY_SEQUENCES, streamId, partition, JSON.stringify(sequences)), partition);
+  return toRecords(sql.all(BY_SEQUENCES, streamId, partition, JSON.stringify(wanted)), partition);
 };
+
+// cost of both: a seek for each; the overflow pages of the payloads are not touched
+const SIZES_BY_SEQUENCES =
+  "SELECT sequence, bytes FROM rheo_events WHERE stream_id = ?1 AND partition = ?2 AND sequence IN (SELECT value FROM json_each(?3)) ORDER BY sequence";
+const HEADERS_BY_SEQUENCES =
+  "SELECT sequence, id, key, time_ms FROM rheo_events WHERE stream_id = ?1 AND partition = ?2 AND sequence IN (SELECT value FROM json_each(?3)) ORDER BY sequence";
+
+const sequencesWithin = (
+  sql: Sql,
+  streamId: number,
+  partition: number,
+  sequences: readonly number[],
+  maxBytes: number,
+): number[] => {
+  const within: number[] = [];
+  let bytes = 0;
+  for (const [sequence, size] of sql.all(SIZES_BY_SEQUENCES, streamId, partition, JSON.stringify(sequences))) {
+    bytes += integer(size);
+    if (bytes > maxBytes && within.length > 0) break;
+    within.push(integer(sequence));
+  }
+  return within;
+};
+
+/** What identifies and orders the events of these rising sequences that are retained. */
+export const readHeaders = (
+  sql: Sql,
+  streamId: number,
+  partition: number,
+  sequences: readonly number[],
+): progress.EventHeader[] =>
+  sql.all(HEADERS_BY_SEQUENCES, streamId, partition, JSON.stringify(sequences)).map((row) => ({
+    sequence: integer(row[0]),
+    id: text(row[1]),
+    key: textOrNull(row[2]),
+    timestampMs: integer(row[3]),
+  }));
 
 const BY_IDS = `SELECT ${EVENT_COLUMNS}, partition FROM rheo_events WHERE stream_id = ?1 AND id IN (SELECT value FROM json_each(?2))`;
 

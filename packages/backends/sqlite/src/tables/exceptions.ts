@@ -63,6 +63,19 @@ export const countExceptions = (sql: Sql, groupId: number, partition: number): n
 export const firstException = (sql: Sql, groupId: number, partition: number): number | null =>
   integerOrNull(sql.get(FIRST, groupId, partition)?.[0]);
 
+// cost: a walk over the entries of the partition, without their text; for inspection only
+const RETRYING = "SELECT COUNT(*) FROM rheo_exceptions WHERE group_id = ? AND partition = ? AND state = 'retrying'";
+// cost: what is in flight by itself, by rheo_exceptions_leased
+const HELD =
+  "SELECT consumer_id, COUNT(*) FROM rheo_exceptions WHERE group_id = ? AND partition = ? AND state = 'leased' AND due_at_ms > ? GROUP BY consumer_id";
+
+export const tallyExceptions = (sql: Sql, groupId: number, partition: number, nowMs: number): progress.ExceptionTally => ({
+  retrying: integer(sql.get(RETRYING, groupId, partition)?.[0]),
+  held: sql
+    .all(HELD, groupId, partition, nowMs)
+    .map((row) => ({ consumerId: textOrNull(row[0]) ?? "", leases: integer(row[1]) })),
+});
+
 export const putException = (sql: Sql, groupId: number, partition: number, exception: Exception): void =>
   void sql.run(
     PUT,
