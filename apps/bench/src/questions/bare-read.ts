@@ -14,14 +14,16 @@ const openBare = (file: string): BareDatabase => {
   return new Database(file);
 };
 
+/** By the primary key, as the store itself reads. */
+const READ =
+  "SELECT sequence, payload FROM rheo_events WHERE stream_id = 1 AND partition = 0 AND sequence > ? ORDER BY sequence LIMIT ?";
+
 /** Reads `limit` payloads at a time as JSON values and commits a cursor for each batch. */
 const readAll = (file: string, synchronous: string, limit: number): number => {
   const database = openBare(file);
   database.exec(`PRAGMA synchronous = ${synchronous}`);
   database.exec("CREATE TABLE bare_cursor (position INTEGER NOT NULL) STRICT; INSERT INTO bare_cursor VALUES (0)");
-  const read = database
-    .prepare("SELECT sequence, payload FROM rheo_events_view WHERE sequence > ? ORDER BY sequence LIMIT ?")
-    .raw();
+  const read = database.prepare(READ).raw();
   const move = database.prepare("UPDATE bare_cursor SET position = ?");
   let position = 0;
   let sum = 0;

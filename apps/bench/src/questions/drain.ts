@@ -4,6 +4,7 @@ import { sampleEvents } from "../sample.ts";
 import type { Opened, System } from "../systems.ts";
 
 const APPEND = 1_000;
+const THREADS = 2;
 const HANDLER = new URL("../handlers/add.js", import.meta.url);
 
 /** A stream with a backlog that a group named "drain" has not begun. */
@@ -14,7 +15,7 @@ export const backlog = async ({ rheo }: Opened, events: number): Promise<void> =
 };
 
 /** From the start of a supervised consumer to lag 0. */
-const drainWith = async (system: System, { events }: Scale, execution: "inline" | "worker", threads: number): Promise<number> => {
+const drainWith = async (system: System, { events }: Scale, execution: "inline" | "worker"): Promise<number> => {
   const opened = await system.open();
   await backlog(opened, events);
   const consumer = defineConsumer({
@@ -25,7 +26,7 @@ const drainWith = async (system: System, { events }: Scale, execution: "inline" 
     concurrency: 64,
     maxDemand: 2_000,
   });
-  const app = await supervise({ rheo: opened.rheo, consumers: [consumer], threads });
+  const app = await supervise({ rheo: opened.rheo, consumers: [consumer], threads: THREADS });
   const seconds = await secondsOf(() => opened.rheo.whenCaughtUp("bench", "drain"));
   await app.stop();
   await opened.close();
@@ -35,13 +36,11 @@ const drainWith = async (system: System, { events }: Scale, execution: "inline" 
 export const drainInline: Question = {
   name: "drain-inline",
   title: "drain a backlog, handlers inline",
-  ask: async (system, scale) => [rate("drain inline", system, scale.events, await drainWith(system, scale, "inline", 0))],
+  ask: async (system, scale) => [rate("drain inline", system, scale.events, await drainWith(system, scale, "inline"))],
 };
 
 export const drainThreads: Question = {
   name: "drain-threads",
   title: "drain a backlog, handlers in 2 threads",
-  ask: async (system, scale) => [
-    rate("drain through 2 threads", system, scale.events, await drainWith(system, scale, "worker", 2)),
-  ],
+  ask: async (system, scale) => [rate("drain through 2 threads", system, scale.events, await drainWith(system, scale, "worker"))],
 };

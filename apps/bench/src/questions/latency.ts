@@ -21,7 +21,7 @@ export const latency: Question = {
       arrived();
     });
     const consumer = defineConsumer({ stream: "bench", group: "ping", handler: noted, execution: "inline", createGroup: {} });
-    const app = await supervise({ rheo, consumers: [consumer], threads: 0 });
+    const app = await supervise({ rheo, consumers: [consumer] });
     for (let ping = 0; ping < pings; ping++) {
       await sleep(PAUSE_MS);
       const arrival = new Promise<void>((resolve) => (arrived = resolve));
