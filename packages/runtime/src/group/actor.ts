@@ -1,0 +1,404 @@
+/**
+ * A group at work: takes one message at a time out of its mailbox, asks `transition` what to do, and carries that out. It decides
+ * nothing itself. The parts it holds: the ledger (what is held), the settler and the renewer (the store), a runner (the handlers).
+ */
+import { type GroupRecord, type Outcome, type Rheo, RheoError, type StaleReason, type Timer } from "@rheo/core";
+import { internalsOf, type RheoInternals } from "@rheo/core/internal";
+import type { ConsumerDefinition } from "../consumer.ts";
+import { type Deferred, deferred } from "../deferred.ts";
+import type { Logger } from "../handler.ts";
+import { waitAtMost } from "../time-limit.ts";
+import type { GroupEffect } from "./effects.ts";
+import { type Batch, HELD, Ledger } from "./ledger.ts";
+import type { GroupMessage, GroupTimer } from "./messages.ts";
+import { isTransient, Opening } from "./opening.ts";
+import { Renewer } from "./renewer.ts";
+import { INTERRUPT_GRACE_MS, type Runner, type RunnerHost } from "./runner.ts";
+import { Settler } from "./settler.ts";
+import { type GroupState, initialState } from "./state.ts";
+import { backoffMs, transition } from "./transition.ts";
+
+export interface GroupActorOptions {
+  readonly rheo: Rheo;
+  readonly consumer: ConsumerDefinition;
+  readonly consumerId: string;
+  readonly logger: Logger;
+  readonly createRunner: (host: RunnerHost) => Runner;
+  /** Called once, when the group cannot go on. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** More messages than this at once mean that something posts in a loop; a group posts a few for each slice. */
+const MAILBOX_LIMIT = 100_000;
+/** Exchanges in a row that neither settled nor fetched, though they were meant to: then the counts are wrong, and a fresh start is due. */
+const MAX_EMPTY_EXCHANGES = 10;
+/** Bound on giving back what is held when a group fails. */
+const FAREWELL_MS = 1_000;
+
+export class GroupActor {
+  readonly #options: GroupActorOptions;
+  readonly #internals: RheoInternals;
+  readonly #consumer: ConsumerDefinition;
+  readonly #ledger = new Ledger();
+  readonly #opening: Opening;
+  readonly #settler: Settler;
+  readonly #renewer: Renewer;
+  readonly #runner: Runner;
+  readonly #timers = new Map<GroupTimer, Timer>();
+  #mailbox: GroupMessage[] = [];
+  #isBusy = false;
+  #state: GroupState;
+  #group: GroupRecord | null = null;
+  #unsubscribe: (() => void) | null = null;
+  #failure: Error | null = null;
+  #told = false;
+  #closing: Promise<void> | null = null;
+  /** After a failure: what is held is given back. */
+  #farewell: Promise<void> | null = null;
+  #draining: Deferred<boolean> | null = null;
+  #isStopping = false;
+  #emptyExchanges = 0;
+
+  constructor(options: GroupActorOptions) {
+    this.#options = options;
+    this.#consumer = options.consumer;
+    this.#internals = internalsOf(options.rheo);
+    const { concurrency, batch, maxDemand, pollMs } = options.consumer;
+    this.#state = initialState({ capacity: concurrency * (batch?.size ?? 1), maxDemand, pollMs });
+    this.#opening = new Opening(options.rheo, options.consumer, options.consumerId);
+    this.#settler = new Settler(this.#internals, options.consumer, options.consumerId, this.#ledger);
+    this.#renewer = new Renewer(this.#renewerHost());
+    this.#runner = options.createRunner(this.#runnerHost());
+  }
+
+  get state(): GroupState {
+    return this.#state;
+  }
+
+  /** Messages waiting, this moment. */
+  get mailbox(): number {
+    return this.#mailbox.length;
+  }
+
+  /** Deliveries whose settlement failed and is being repeated. */
+  get unanswered(): number {
+    return this.#settler.unanswered;
+  }
+
+  runnerDetails(): Readonly<Record<string, number | string | null>> {
+    return this.#runner.details();
+  }
+
+  /**
+   * Begins. Resolves when the group is running, or has failed, or waits for a store that cannot be reached: then it goes on
+   * trying by itself.
+   */
+  async start(): Promise<void> {
+    const tried = deferred();
+    void this.#prepare(() => tried.resolve()).then(
+      () => tried.resolve(),
+      (cause: unknown) => {
+        this.#fail(asError(cause));
+        tried.resolve();
+      },
+    );
+    await tried.promise;
+  }
+
+  pause(): void {
+    this.#post({ type: "pause" });
+  }
+
+  resume(): void {
+    if (!this.#isStopping) this.#post({ type: "resume" });
+  }
+
+  /**
+   * Resolves when nothing is held any more, at the latest a moment after `timeoutMs`: with true, or with false when a `resume`
+   * came first.
+   */
+  async drain(timeoutMs: number): Promise<boolean> {
+    this.#draining ??= deferred<boolean>();
+    const { promise } = this.#draining;
+    if (this.#isAlive()) this.#post({ type: "drain", timeoutMs });
+    else this.#draining.resolve(true);
+    return await promise;
+  }
+
+  /** Drains, then lets go of everything. Idempotent; not to be taken back. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#isStopping = true;
+    await this.drain(timeoutMs);
+    await this.#farewell;
+    await this.#close();
+  }
+
+  // Starting
+
+  async #prepare(onWait: () => void): Promise<void> {
+    await this.#runner.start();
+    const group = this.#isAlive() ? await this.#opening.run(onWait) : null;
+    if (group === null || !this.#isAlive()) return;
+    this.#group = group;
+    const { stream } = this.#consumer;
+    this.#unsubscribe = this.#internals.backend.subscribe((wake) => {
+      if (wake.stream === null || wake.stream === stream) this.#wake();
+    });
+    this.#renewer.start();
+    this.#post({ type: "ready" });
+  }
+
+  // Mailbox
+
+  /** Wake-ups may come with each append: one unanswered is enough. */
+  #wake(): void {
+    if (!this.#state.woken || this.#state.wait === "poll") this.#post({ type: "wakeup" });
+  }
+
+  #post(message: GroupMessage): void {
+    this.#mailbox.push(message);
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    try {
+      for (let at = 0; at < this.#mailbox.length; at++) {
+        if (at === MAILBOX_LIMIT) throw new RangeError(`The mailbox took more than ${MAILBOX_LIMIT} messages in one turn.`);
+        const next = this.#mailbox[at];
+        if (next !== undefined && this.#isAlive()) this.#handle(next);
+      }
+    } catch (cause) {
+      this.#fail(asError(cause));
+    } finally {
+      this.#mailbox = [];
+      this.#isBusy = false;
+    }
+  }
+
+  #handle(message: GroupMessage): void {
+    const [state, effects] = transition(this.#state, message);
+    this.#state = state;
+    for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #carryOut(effect: GroupEffect): void {
+    switch (effect.type) {
+      case "exchange":
+        return void this.#exchange(effect.fetch);
+      case "run":
+        return this.#runner.pump();
+      case "release_unstarted":
+        this.#runner.recall();
+        return this.#release(Number.POSITIVE_INFINITY, false);
+      case "interrupt":
+        return this.#runner.interrupt();
+      case "arm":
+        return this.#arm(effect.timer, this.#spread(effect.delayMs, effect.jitter));
+      case "disarm":
+        return this.#disarm(effect.timer);
+      case "tell":
+        return this.#tell(effect.what);
+      case "finish":
+        this.#finish();
+        return void this.#close();
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  #release(beforeMs: number, overdue: boolean): void {
+    const count = this.#ledger.releaseHeld(beforeMs);
+    if (count > 0) this.#post({ type: "released", count, overdue });
+  }
+
+  #arm(timer: GroupTimer, delayMs: number): void {
+    this.#disarm(timer);
+    const pending = this.#internals.clock.schedule(delayMs, () => {
+      this.#timers.delete(timer);
+      this.#post({ type: "tick", timer });
+    });
+    this.#timers.set(timer, pending);
+  }
+
+  #disarm(timer: GroupTimer): void {
+    this.#timers.get(timer)?.cancel();
+    this.#timers.delete(timer);
+  }
+
+  #spread(delayMs: number, jitter: number): number {
+    return jitter === 0 ? delayMs : delayMs * (1 + jitter * (2 * this.#internals.random() - 1));
+  }
+
+  #tell(what: "started" | "paused" | "resumed" | "draining" | "stopped"): void {
+    if (what === "started") this.#told = true;
+    if (what === "resumed") this.#endDrain();
+    if (what === "stopped" && !this.#told) return; // it was never told to have started
+    this.#internals.emit(`consumer.${what}`, this.#names());
+    if (what === "stopped") this.#told = false;
+  }
+
+  /** Taken back. */
+  #endDrain(): void {
+    this.#draining?.resolve(false);
+    this.#draining = null;
+  }
+
+  // The store
+
+  async #exchange(fetch: number): Promise<void> {
+    try {
+      await this.#renewer.wokeUp();
+      const { granted, settled, more } = await this.#settler.exchange(fetch, this.#leaseMs());
+      if (!this.#isAlive()) return await this.#giveBack(); // it came too late for us
+      this.#emptyExchanges = fetch === 0 && settled === 0 ? this.#emptyExchanges + 1 : 0;
+      if (this.#emptyExchanges > MAX_EMPTY_EXCHANGES) throw new Error("The group counts outcomes that its ledger does not hold.");
+      this.#post({ type: "fetched", asked: fetch, granted, settled, more, atMs: this.#internals.clock.monotonic() });
+    } catch (cause) {
+      this.#exchangeFailed(asError(cause), fetch);
+    }
+  }
+
+  #exchangeFailed(error: Error, fetch: number): void {
+    if (!isTransient(error)) return this.#fail(error);
+    this.#post({ type: "fetch_failed" });
+    const { failures } = this.#state;
+    const count = this.#settler.unanswered;
+    if (count > 0) this.#internals.emit("settle.failed", { ...this.#names(), count, failures, error });
+    if (fetch > 0)
+      this.#internals.emit("fetch.failed", { ...this.#names(), failures, nextInMs: Math.round(backoffMs(failures)), error });
+  }
+
+  #leaseMs(): number {
+    return this.#consumer.leaseMs ?? this.#group?.options.leaseMs ?? FALLBACK_LEASE_MS;
+  }
+
+  #renewerHost(): ConstructorParameters<typeof Renewer>[0] {
+    return {
+      internals: this.#internals,
+      consumer: this.#consumer,
+      consumerId: this.#options.consumerId,
+      ledger: this.#ledger,
+      leaseMs: () => this.#leaseMs(),
+      lost: (batch, index, why) => this.#lost(batch, index, why),
+      renewed: (failures) => this.#post({ type: "renewed", failures }),
+      gaveUp: () => this.#gaveUp(),
+      interval: () => this.#interval(),
+    };
+  }
+
+  /** With `expired` it may still be ours: the handler is told to end, and its ack is offered to the store, which decides (F3). */
+  #lost(batch: Batch, index: number, why: StaleReason | "expired"): void {
+    const mayBeOurs = why === "expired" && batch.states[index] !== HELD;
+    if (mayBeOurs) this.#ledger.interrupt(batch, index);
+    const place = mayBeOurs ? "running" : this.#ledger.lose(batch, index);
+    if (place === "done") return;
+    if (place !== "running") {
+      return this.#post({ type: "lost", unstarted: place === "unstarted" ? 1 : 0, unsettled: place === "unsettled" ? 1 : 0 });
+    }
+    const sequence = batch.sequenceAt(index);
+    this.#runner.abort(
+      batch,
+      index,
+      new RheoError("stale_lease", `The lease on ${this.#consumer.stream}/${batch.partition}@${sequence} is lost: ${why}.`),
+    );
+    this.#internals.emit("lease.lost", { ...this.#names(), partition: batch.partition, sequence, token: batch.token, why });
+  }
+
+  /** If the store answers all but renewals, no lease can be kept here: a fresh start may help, and shows (B43). */
+  #gaveUp(): void {
+    if (this.#state.failures > 0) return;
+    this.#fail(
+      new RheoError(
+        "unavailable",
+        `Renewals of ${this.#consumer.stream}/${this.#consumer.group} kept failing until the leases ran out.`,
+      ),
+    );
+  }
+
+  /** Every renewal: leases that wait for a slot for over half their length go to others, and changed group options are seen. */
+  #interval(): void {
+    this.#release(this.#internals.clock.monotonic() - this.#leaseMs() / 2, true);
+    this.#internals.group(this.#consumer.stream, this.#consumer.group).then(
+      (group) => {
+        this.#group = group;
+      },
+      () => undefined, // the next exchange says what is wrong
+    );
+  }
+
+  // The handlers
+
+  #runnerHost(): RunnerHost {
+    return {
+      internals: this.#internals,
+      consumer: this.#consumer,
+      logger: this.#options.logger,
+      ledger: this.#ledger,
+      resolve: (outcome: Outcome, attempt) => this.#internals.resolveOutcome(outcome, this.#knownGroup(), attempt),
+      mayStart: (batch) => this.#renewer.isFresh(batch),
+      started: (count) => this.#post({ type: "started", count }),
+      ended: (count, dropped) => this.#post({ type: "outcome", count, dropped, atMs: this.#internals.clock.monotonic() }),
+      returned: (count, dropped) => this.#post({ type: "returned", count, dropped }),
+      renew: () => void this.#renewer.renewNow(),
+      fail: (error) => this.#fail(error),
+    };
+  }
+
+  #knownGroup(): GroupRecord {
+    if (this.#group === null) throw new Error("A group has no outcomes before it has started.");
+    return this.#group;
+  }
+
+  // Ending
+
+  #isAlive(): boolean {
+    return this.#failure === null && this.#state.phase !== "stopped";
+  }
+
+  #finish(): void {
+    for (const timer of this.#timers.keys()) this.#disarm(timer);
+    this.#opening.cancel();
+    this.#renewer.stop();
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+    this.#draining?.resolve(true);
+  }
+
+  #fail(error: Error): void {
+    if (!this.#isAlive()) return;
+    this.#failure = error;
+    this.#state = { ...this.#state, phase: "stopped" };
+    this.#tell("stopped");
+    this.#finish();
+    this.#farewell = this.#part();
+    void this.#farewell.then(() => this.#options.onFailure(error));
+  }
+
+  /** What is held goes back uncharged, as far as the store answers; what runs is told to end. */
+  async #part(): Promise<void> {
+    this.#runner.interrupt();
+    if (this.#state.running > 0) await waitAtMost(this.#internals.clock, INTERRUPT_GRACE_MS, new Promise(() => undefined));
+    await this.#close();
+    await this.#giveBack();
+  }
+
+  /** Everything that has no outcome, as far as the store answers; otherwise the leases expire. */
+  async #giveBack(): Promise<void> {
+    if (this.#ledger.isEmpty) return;
+    this.#ledger.releaseAll();
+    const exchange = this.#settler.exchange(0, this.#leaseMs()).catch(() => undefined);
+    await waitAtMost(this.#internals.clock, FAREWELL_MS, exchange);
+  }
+
+  #close(): Promise<void> {
+    this.#closing ??= this.#runner.stop();
+    return this.#closing;
+  }
+
+  #names(): { stream: string; group: string; consumerId: string } {
+    return { stream: this.#consumer.stream, group: this.#consumer.group, consumerId: this.#options.consumerId };
+  }
+}
+
+/** Before the group is known, which no lease precedes. */
+const FALLBACK_LEASE_MS = 30_000;
+
+const asError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)));

@@ -1,0 +1,245 @@
+/**
+ * Runs handlers in the main thread. A handler that returns at once costs no promise, timer or closure: the loop in `#burst` is the
+ * hot path, and reports once per burst. Those that return a promise live on in `inline-calls.ts`.
+ */
+import type { Outcome } from "@rheo/core";
+import { toEvent } from "@rheo/core/internal";
+import { BatchOfDeliveries, type ContextOwner, DeliveryContext } from "../context.ts";
+import { asLoaded, type LoadedHandler, loadHandler } from "../load-handler.ts";
+import { isThenable, readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
+import { waitAtMost } from "../time-limit.ts";
+import { BatchGate } from "./batch-gate.ts";
+import { InlineCalls } from "./inline-calls.ts";
+import type { Batch, Place } from "./ledger.ts";
+import { type Runner, type RunnerHost, SETUP_MS, settleOutcome } from "./runner.ts";
+
+/** Work without a pause for at most so long; then timers and sockets have their turn. */
+const BURST_MS = 5;
+/** The clock is read again after so many events at most, and more often when handlers are slow. */
+const MAX_STRIDE = 256;
+/** Bound on `teardown`. */
+const TEARDOWN_MS = 5_000;
+
+const NO_HANDLER: LoadedHandler = { run: () => undefined, setup: null, teardown: null };
+
+export class InlineRunner implements Runner {
+  readonly #host: RunnerHost;
+  readonly #stream: string;
+  readonly #concurrency: number;
+  readonly #gate: BatchGate;
+  readonly #calls: InlineCalls;
+  #handler = NO_HANDLER;
+  #owner: ContextOwner;
+  #ready = false;
+  #stopped = false;
+  #burstStartMs = 0;
+  #stride = 1;
+  #turn: NodeJS.Immediate | null = null;
+
+  constructor(host: RunnerHost) {
+    this.#host = host;
+    this.#stream = host.consumer.stream;
+    this.#concurrency = host.consumer.concurrency;
+    this.#gate = new BatchGate(host.consumer.batch, host.internals.clock, () => this.pump());
+    this.#calls = new InlineCalls(host, () => {
+      if (host.ledger.unstarted > 0) this.pump();
+    });
+    this.#owner = this.#ownerWith(undefined);
+  }
+
+  async start(): Promise<void> {
+    const { handler } = this.#host.consumer;
+    this.#handler = handler.kind === "module" ? await loadHandler(handler.href) : asLoaded(handler.handler);
+    if (this.#handler.setup !== null) await this.#setUp(this.#handler.setup);
+    if (!this.#stopped) this.#ready = true;
+    else if (this.#handler.teardown !== null) await this.#teardown(this.#handler.teardown); // stopped meanwhile
+  }
+
+  async #setUp(setup: () => unknown): Promise<void> {
+    const work = (async () => {
+      this.#owner = this.#ownerWith(await setup());
+    })();
+    const isInTime = await waitAtMost(this.#host.internals.clock, SETUP_MS, work);
+    if (!isInTime)
+      throw new Error(`The setup of ${this.#stream}/${this.#host.consumer.group} did not end within ${SETUP_MS} ms.`);
+  }
+
+  pump(): void {
+    if (!this.#ready || this.#stopped || this.#turn !== null) return;
+    const nowMs = this.#monotonic();
+    if (nowMs - this.#burstStartMs < BURST_MS) return this.#burst();
+    this.#turn = setImmediate(() => {
+      this.#turn = null;
+      this.#burstStartMs = this.#monotonic();
+      if (!this.#stopped) this.#burst();
+    });
+  }
+
+  recall(): void {} // nothing is handed out before it begins
+
+  abort(batch: Batch, index: number, reason: Error): void {
+    this.#calls.abort(batch, index, reason);
+  }
+
+  interrupt(): void {
+    this.#calls.interrupt();
+  }
+
+  details(): Readonly<Record<string, number>> {
+    return { handlers: this.#calls.size, abandoned: this.#calls.abandoned };
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#gate.stop();
+    this.#calls.stop();
+    if (this.#turn !== null) clearImmediate(this.#turn);
+    if (this.#ready && this.#handler.teardown !== null) await this.#teardown(this.#handler.teardown);
+  }
+
+  async #teardown(teardown: (value: unknown) => unknown): Promise<void> {
+    const work = (async () => await teardown(this.#owner.value))();
+    const told = work.catch((cause: unknown) => this.#host.logger.error("teardown failed:", cause));
+    await waitAtMost(this.#host.internals.clock, TEARDOWN_MS, told);
+  }
+
+  // Starting
+
+  #burst(): void {
+    if (this.#host.consumer.batch !== null) return this.#burstOfBatches();
+    const { ledger } = this.#host;
+    let started = 0;
+    let ended = 0;
+    let dropped = 0;
+    let untilLook = this.#stride;
+    let lookedAtMs = this.#monotonic();
+    let fresh: Batch | null = null;
+    while (this.#calls.size < this.#concurrency) {
+      const batch = ledger.front();
+      if (batch === null) break;
+      if (batch !== fresh && !this.#host.mayStart(batch)) break;
+      fresh = batch;
+      started += 1;
+      const outcome = this.#startOne(batch, ledger.take(batch));
+      if (outcome !== PENDING) {
+        ended += 1;
+        if (outcome === DROPPED) dropped += 1;
+      }
+      untilLook -= 1;
+      if (untilLook > 0) continue;
+      const nowMs = this.#monotonic();
+      this.#adaptStride(nowMs - lookedAtMs);
+      lookedAtMs = nowMs;
+      untilLook = this.#stride;
+      if (nowMs - this.#burstStartMs >= BURST_MS) break;
+    }
+    if (started > 0) this.#host.started(started);
+    if (ended > 0) this.#host.ended(ended, dropped);
+    if (ledger.unstarted > 0 && this.#calls.size < this.#concurrency && started > 0) this.pump();
+  }
+
+  /** Aims at a look at the clock about every millisecond. */
+  #adaptStride(tookMs: number): void {
+    this.#stride = tookMs > 1 ? Math.max(1, this.#stride >> 1) : Math.min(MAX_STRIDE, this.#stride * 2);
+  }
+
+  #startOne(batch: Batch, index: number): typeof PENDING | typeof SETTLED | typeof DROPPED {
+    const record = batch.records[index];
+    if (record === undefined) throw new RangeError(`A grant has no index ${index}.`);
+    let event: unknown;
+    try {
+      event = toEvent(this.#stream, record);
+    } catch (cause) {
+      return this.#settle(batch, index, undecodableOutcome(cause));
+    }
+    const context = new DeliveryContext(this.#owner, batch.attempt, batch.token, batch.partition, record.sequence);
+    let result: unknown;
+    try {
+      result = this.#handler.run(event, context);
+    } catch (cause) {
+      return this.#settle(batch, index, thrownOutcome(cause));
+    }
+    if (result === undefined) return this.#host.ledger.finish(batch, index, null) ? SETTLED : DROPPED;
+    if (!isThenable(result)) return this.#settle(batch, index, readOutcome(result));
+    const call = this.#calls.open([{ batch, index }], [context], null);
+    void this.#calls.settle(call, result, (value) => [readOutcome(value)]);
+    return PENDING;
+  }
+
+  #settle(batch: Batch, index: number, outcome: Outcome): typeof SETTLED | typeof DROPPED {
+    return settleOutcome(this.#host, batch, index, outcome) ? SETTLED : DROPPED;
+  }
+
+  #burstOfBatches(): void {
+    const { ledger } = this.#host;
+    while (this.#calls.size < this.#concurrency && this.#gate.isOpen(ledger.unstarted, ledger.heldSinceMs())) {
+      const front = ledger.front();
+      if (front === null || !this.#host.mayStart(front)) return;
+      this.#startBatch(ledger.takeMany(this.#gate.size));
+      if (this.#monotonic() - this.#burstStartMs >= BURST_MS) return this.pump();
+    }
+  }
+
+  #startBatch(places: readonly Place[]): void {
+    this.#host.started(places.length);
+    const events: unknown[] = [];
+    const good: Place[] = [];
+    let bad = 0;
+    for (const place of places) {
+      try {
+        events.push(toEvent(this.#stream, recordAt(place)));
+        good.push(place);
+      } catch (cause) {
+        settleOutcome(this.#host, place.batch, place.index, undecodableOutcome(cause));
+        bad += 1;
+      }
+    }
+    if (bad > 0) this.#host.ended(bad, 0);
+    if (good.length === 0) return;
+    const contexts = good.map(
+      (place) =>
+        new DeliveryContext(this.#owner, place.batch.attempt, place.batch.token, place.batch.partition, recordAt(place).sequence),
+    );
+    const context = new BatchOfDeliveries(this.#owner, contexts);
+    const call = this.#calls.open(good, contexts, context);
+    const read = (value: unknown): readonly Outcome[] => readBatchOutcomes(value, good.length);
+    try {
+      const result = this.#handler.run(events, context);
+      if (isThenable(result)) void this.#calls.settle(call, result, read);
+      else this.#calls.close(call, read(result));
+    } catch (cause) {
+      this.#calls.close(call, new Array<Outcome>(good.length).fill(thrownOutcome(cause)));
+    }
+  }
+
+  #ownerWith(value: unknown): ContextOwner {
+    const { clock } = this.#host.internals;
+    return {
+      value,
+      logger: this.#host.logger,
+      timeoutMs: this.#host.consumer.timeoutMs,
+      now: () => clock.now(),
+      extend: (context, ms) => this.#extend(context, ms),
+    };
+  }
+
+  #extend(context: DeliveryContext, ms: number): void {
+    this.#host.renew();
+    this.#calls.extend(context, ms);
+  }
+
+  #monotonic(): number {
+    return this.#host.internals.clock.monotonic();
+  }
+}
+
+const PENDING = 0;
+const SETTLED = 1;
+const DROPPED = 2;
+
+const recordAt = ({ batch, index }: Place): Batch["records"][number] => {
+  const record = batch.records[index];
+  if (record === undefined) throw new RangeError(`A grant has no index ${index}.`);
+  return record;
+};

@@ -1,0 +1,290 @@
+/**
+ * What a group holds: each delivery with its place in the way from grant to settlement. The decisions are in `transition.ts`; the
+ * talk with the store is in `settler.ts` and `renewer.ts`. Built for speed: a byte per delivery, and an object per grant.
+ */
+import type { EventRecord, Grant, Settlement, SettleOutcome } from "@rheo/core";
+
+/** Where a delivery stands. */
+export const HELD = 0;
+export const RUNNING = 1;
+/** Runs, but its lease is lost: whatever comes of it is dropped. */
+export const LOST = 2;
+/** Runs, but we told it to end: an ack still counts, anything else goes back uncharged. */
+const INTERRUPTED = 3;
+const ACKED = 4;
+/** Has another outcome than ack. */
+const ENDED = 5;
+/** Sent to the store, not confirmed. */
+const SETTLING = 6;
+/** The same, and a renewal has come by since: the answer takes its time, so the lease must be kept. */
+const SETTLING_LONG = 8;
+/** No longer ours to care for. */
+const DONE = 7;
+
+const RELEASE: SettleOutcome = Object.freeze({ kind: "release" });
+const ACK: SettleOutcome = Object.freeze({ kind: "ack" });
+
+/** One grant. */
+export class Batch {
+  readonly partition: number;
+  readonly token: number;
+  readonly attempt: number;
+  readonly records: readonly EventRecord[];
+  readonly fetchedAtMs: number;
+  /** When the lease has surely run out, by the monotonic clock. Only moves forward. */
+  deadlineMs: number;
+  readonly states: Uint8Array;
+  /** Outcomes other than ack, by index. */
+  readonly outcomes: Map<number, SettleOutcome> = new Map();
+  /** Deliveries not done. */
+  open: number;
+  /** No delivery before this index is held. */
+  next = 0;
+  /** All deliveries before this index are done. */
+  low = 0;
+
+  constructor(grant: Grant, fetchedAtMs: number, deadlineMs: number) {
+    this.partition = grant.partition;
+    this.token = grant.token;
+    this.attempt = grant.attempt;
+    this.records = grant.events;
+    this.fetchedAtMs = fetchedAtMs;
+    this.deadlineMs = deadlineMs;
+    this.states = new Uint8Array(grant.events.length);
+    this.open = grant.events.length;
+  }
+
+  sequenceAt(index: number): number {
+    const record = this.records[index];
+    if (record === undefined) throw new RangeError(`A grant of ${this.records.length} events has no index ${index}.`);
+    return record.sequence;
+  }
+}
+
+/** A settlement with the deliveries that it is for. */
+export interface Settling {
+  readonly batch: Batch;
+  readonly indexes: readonly number[];
+  readonly settlement: Settlement;
+}
+
+/** One delivery. */
+export interface Place {
+  readonly batch: Batch;
+  readonly index: number;
+}
+
+export class Ledger {
+  readonly #batches = new Set<Batch>();
+  /** Batches that may have held deliveries, oldest first. */
+  #queue: Batch[] = [];
+  #unstarted = 0;
+
+  get unstarted(): number {
+    return this.#unstarted;
+  }
+
+  get isEmpty(): boolean {
+    return this.#batches.size === 0;
+  }
+
+  get batches(): ReadonlySet<Batch> {
+    return this.#batches;
+  }
+
+  add(grant: Grant, fetchedAtMs: number, deadlineMs: number): void {
+    if (grant.events.length === 0) return;
+    const batch = new Batch(grant, fetchedAtMs, deadlineMs);
+    this.#batches.add(batch);
+    this.#queue.push(batch);
+    this.#unstarted += batch.open;
+  }
+
+  /** The oldest batch with a held delivery; `next` points at it. */
+  front(): Batch | null {
+    for (let batch = this.#queue[0]; batch !== undefined; batch = this.#queue[0]) {
+      const { states } = batch;
+      while (batch.next < states.length && states[batch.next] !== HELD) batch.next += 1;
+      if (batch.next < states.length) return batch;
+      this.#queue.shift();
+    }
+    return null;
+  }
+
+  /** Starts the delivery that `front` pointed at. */
+  take(batch: Batch): number {
+    const index = batch.next;
+    batch.states[index] = RUNNING;
+    batch.next = index + 1;
+    this.#unstarted -= 1;
+    return index;
+  }
+
+  /** Starts up to `limit` deliveries. */
+  takeMany(limit: number): Place[] {
+    const places: Place[] = [];
+    while (places.length < limit) {
+      const batch = this.front();
+      if (batch === null) break;
+      places.push({ batch, index: this.take(batch) });
+    }
+    return places;
+  }
+
+  /** An outcome of a started delivery; null is ack. False when there is nothing to settle, since the lease was lost. */
+  finish(batch: Batch, index: number, outcome: SettleOutcome | null): boolean {
+    const state = batch.states[index];
+    if (state === LOST) this.#done(batch, index);
+    if (state !== RUNNING && state !== INTERRUPTED) return false;
+    if (outcome === null) batch.states[index] = ACKED;
+    else this.#end(batch, index, state === INTERRUPTED ? RELEASE : outcome);
+    return true;
+  }
+
+  /** A started delivery that no handler has begun, after all. False when it is not held again: its lease was lost. */
+  giveBack(batch: Batch, index: number): boolean {
+    const state = batch.states[index];
+    if (state === LOST) this.#done(batch, index);
+    if (state !== RUNNING && state !== INTERRUPTED) return false;
+    batch.states[index] = HELD;
+    batch.next = Math.min(batch.next, index);
+    this.#unstarted += 1;
+    if (!this.#queue.includes(batch)) this.#queue.unshift(batch);
+    return true;
+  }
+
+  /** Marks a running delivery as told to end. */
+  interrupt(batch: Batch, index: number): void {
+    if (batch.states[index] === RUNNING) batch.states[index] = INTERRUPTED;
+  }
+
+  /** Turns held deliveries of batches fetched before `beforeMs` into releases. How many. */
+  releaseHeld(beforeMs: number): number {
+    let count = 0;
+    for (const batch of this.#queue) {
+      if (batch.fetchedAtMs >= beforeMs) continue;
+      for (let index = batch.next; index < batch.states.length; index++) {
+        if (batch.states[index] !== HELD) continue;
+        this.#end(batch, index, RELEASE);
+        count += 1;
+      }
+    }
+    this.#unstarted -= count;
+    return count;
+  }
+
+  /** Gives everything back that has no outcome, running or not: for a group that has failed. */
+  releaseAll(): void {
+    for (const batch of this.#batches) {
+      batch.states.forEach((state, index) => {
+        if (state === HELD || state === RUNNING || state === INTERRUPTED) this.#end(batch, index, RELEASE);
+      });
+    }
+    this.#queue = [];
+    this.#unstarted = 0;
+  }
+
+  /** When the oldest batch with held deliveries was fetched; null if there is none. */
+  heldSinceMs(): number | null {
+    return this.front()?.fetchedAtMs ?? null;
+  }
+
+  /** The lease is no longer ours. Says where the delivery was. */
+  lose(batch: Batch, index: number): "unstarted" | "running" | "unsettled" | "done" {
+    switch (batch.states[index]) {
+      case HELD:
+        this.#unstarted -= 1;
+        this.#done(batch, index);
+        return "unstarted";
+      case RUNNING:
+      case INTERRUPTED:
+        batch.states[index] = LOST;
+        return "running";
+      case ACKED:
+      case ENDED:
+      case SETTLING:
+      case SETTLING_LONG:
+        batch.outcomes.delete(index);
+        this.#done(batch, index);
+        return "unsettled";
+      default:
+        return "done";
+    }
+  }
+
+  /** All outcomes that wait, as settlements: the acks of a grant together, then its releases, then each failure with its reason. */
+  takeSettlements(): Settling[] {
+    const taken: Settling[] = [];
+    for (const batch of this.#batches) {
+      const acked: number[] = [];
+      const released: number[] = [];
+      const { states } = batch;
+      for (let index = batch.low; index < states.length; index++) {
+        const state = states[index];
+        if (state === ACKED) {
+          acked.push(index);
+          states[index] = SETTLING;
+        } else if (state === ENDED) {
+          states[index] = SETTLING;
+          const outcome = batch.outcomes.get(index) ?? RELEASE;
+          if (outcome.kind === "release") released.push(index);
+          else taken.push(asSettling(batch, [index], outcome));
+        }
+      }
+      if (acked.length > 0) taken.push(asSettling(batch, acked, ACK));
+      if (released.length > 0) taken.push(asSettling(batch, released, RELEASE));
+    }
+    return taken;
+  }
+
+  /**
+   * What a renewal has to cover: all that is still ours. A settlement that has just been sent is left out once, since it would
+   * most likely be settled by the time the renewal arrives.
+   */
+  renewable(batch: Batch): number[] {
+    const { states } = batch;
+    const indexes: number[] = [];
+    for (let index = batch.low; index < states.length; index++) {
+      const state = states[index];
+      if (state === SETTLING) states[index] = SETTLING_LONG;
+      else if (state !== DONE && state !== LOST) indexes.push(index);
+    }
+    return indexes;
+  }
+
+  /** Whether it has been sent to the store, which has not answered. */
+  isSettling(batch: Batch, index: number): boolean {
+    return batch.states[index] === SETTLING || batch.states[index] === SETTLING_LONG;
+  }
+
+  /** The store has answered for a delivery, this way or that. False when it was done already. */
+  settled(batch: Batch, index: number): boolean {
+    if (batch.states[index] !== SETTLING && batch.states[index] !== SETTLING_LONG) return false;
+    batch.outcomes.delete(index);
+    this.#done(batch, index);
+    return true;
+  }
+
+  #end(batch: Batch, index: number, outcome: SettleOutcome): void {
+    batch.outcomes.set(index, outcome);
+    batch.states[index] = ENDED;
+  }
+
+  #done(batch: Batch, index: number): void {
+    batch.states[index] = DONE;
+    batch.open -= 1;
+    while (batch.low < batch.states.length && batch.states[batch.low] === DONE) batch.low += 1;
+    if (batch.open === 0) this.#batches.delete(batch);
+  }
+}
+
+const asSettling = (batch: Batch, indexes: readonly number[], outcome: SettleOutcome): Settling => ({
+  batch,
+  indexes,
+  settlement: {
+    partition: batch.partition,
+    token: batch.token,
+    sequences: indexes.map((index) => batch.sequenceAt(index)),
+    outcome,
+  },
+});

@@ -1,0 +1,92 @@
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { RheoError } from "@rheo/core";
+import { failureText } from "@rheo/core/internal";
+import { type DefinedHandler, HANDLER } from "./handler.ts";
+
+/** A handler ready to be called. */
+export interface LoadedHandler {
+  readonly run: (input: unknown, context: unknown) => unknown;
+  readonly setup: (() => unknown) | null;
+  readonly teardown: ((value: unknown) => unknown) | null;
+}
+
+/**
+ * Imports a handler module: its default export is what `handler()` or `batchHandler()` returned, or a bare function.
+ * @throws invalid_option - it cannot be loaded, or has no such export
+ */
+export const loadHandler = async (href: string): Promise<LoadedHandler> => {
+  const module = await importModule(href).catch((cause: unknown) => {
+    if (RheoError.is(cause, "invalid_option")) throw cause;
+    throw new RheoError(
+      "invalid_option",
+      `The handler module ${href} cannot be loaded: ${failureText(cause, "it threw nothing readable").reason}`,
+      { path: "handler" },
+      { cause },
+    );
+  });
+  const exported = unwrapDefault(module);
+  if (typeof exported === "function") return asLoaded(exported);
+  throw new RheoError("invalid_option", `The handler module ${href} has no default export made by handler(…).`, {
+    path: "handler",
+  });
+};
+
+/** Through `tsImport`, and for CommonJS, the default export may be wrapped once more. */
+const unwrapDefault = (module: unknown): unknown => {
+  const outer: unknown = Reflect.get(Object(module), "default");
+  if (typeof outer !== "object" || outer === null) return outer;
+  return Reflect.get(outer, "default");
+};
+
+type Callable = (...parts: unknown[]) => unknown;
+
+/** Takes apart what `handler()` made; a bare function is a handler without setup. */
+export const asLoaded = (exported: unknown): LoadedHandler => {
+  if (isDefined(exported)) {
+    const { run, setup, teardown } = exported[HANDLER];
+    return { run: run as Callable, setup, teardown: teardown as Callable | null }; // the event and value types were the author's view
+  }
+  return { run: exported as Callable, setup: null, teardown: null }; // callers have checked that it is a function
+};
+
+/** Whether a value was made by `handler()` or `batchHandler()`. */
+export const isDefined = (value: unknown): value is DefinedHandler => typeof value === "function" && HANDLER in value;
+
+const importModule = async (href: string): Promise<unknown> => {
+  if (!/\.[cm]?tsx?$/.test(new URL(href).pathname)) return await import(href);
+  try {
+    return await import(href);
+  } catch (cause) {
+    if (!isUnknownExtension(cause)) throw cause;
+    return await importThroughTsx(href);
+  }
+};
+
+const isUnknownExtension = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  "code" in cause &&
+  (cause.code === "ERR_UNKNOWN_FILE_EXTENSION" || cause.code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING");
+
+const importThroughTsx = async (href: string): Promise<unknown> => {
+  const { tsImport } = (await import(resolveTsx(href))) as { tsImport: (href: string, parent: string) => Promise<unknown> }; // documented API of tsx
+  return await tsImport(href, href);
+};
+
+/** Node has no synchronous way to resolve for `import` from another place, so the CommonJS answer is turned into its twin. */
+const resolveTsx = (href: string): string => {
+  for (const from of [href, pathToFileURL(`${process.cwd()}/package.json`).href]) {
+    try {
+      return pathToFileURL(
+        createRequire(from)
+          .resolve("tsx/esm/api")
+          .replace(/\.cjs$/, ".mjs"),
+      ).href;
+    } catch {}
+  }
+  throw new RheoError(
+    "invalid_option",
+    `The handler ${fileURLToPath(href)} is TypeScript, and Node ${process.version} cannot run it by itself. Install "tsx" in your project, compile the handler to JavaScript, or use Node 22.18 or later.`,
+    { path: "handler" },
+  );
+};

@@ -1,0 +1,231 @@
+/**
+ * The port to piscina. What it relies on, and what it does not:
+ * - tasks go only to idle threads, so piscina's queue is never used;
+ * - every task has a signal, so each thread runs one at a time, and aborting it terminates that thread;
+ * - a death is known from the thread's own exit, matched with the thread id in the slice's memory; piscina's promise is the
+ *   second source, for a thread that died before it began;
+ * - piscina stops replacing threads once one has died while coming up: then the whole pool is reported as failed.
+ */
+import { BroadcastChannel, type ResourceLimits, type Worker } from "node:worker_threads";
+import { type Clock, RheoError } from "@rheo/core";
+import { failureText } from "@rheo/core/internal";
+import { Piscina } from "piscina";
+import { type Deferred, deferred } from "../deferred.ts";
+import { waitAtMost } from "../time-limit.ts";
+import {
+  type ControlMessage,
+  type ExtendMessage,
+  isExtendMessage,
+  type SliceMemory,
+  type ThreadAnswer,
+  type ThreadTask,
+} from "./protocol.ts";
+
+export interface PoolOptions {
+  readonly threads: number;
+  readonly resourceLimits: ResourceLimits | null;
+  readonly clock: Clock;
+  onThreadStarted(threadId: number): void;
+  /** A thread died that ran no slice. */
+  onIdleDeath(threadId: number, reason: string): void;
+  /** A thread may be free. */
+  onFree(): void;
+  onExtend(message: ExtendMessage): void;
+  /** Called once, when the pool cannot keep its size. */
+  onFailure(error: Error): void;
+}
+
+export type TaskEnd =
+  | { readonly kind: "answered"; readonly answer: ThreadAnswer }
+  /** `threadId` is 0 when the thread died before it began. */
+  | { readonly kind: "died"; readonly threadId: number; readonly reason: string };
+
+export interface RunningTask {
+  readonly ended: Promise<TaskEnd>;
+  /** Ends the thread. `ended` follows once it is gone. */
+  terminate(reason: string): void;
+}
+
+interface Task {
+  readonly memory: SliceMemory | null;
+  readonly end: Deferred<TaskEnd>;
+  terminated: string | null;
+}
+
+interface Thread {
+  readonly exited: Deferred<void>;
+  error: unknown;
+}
+
+/** After a termination the thread is normally gone in a few ms; one that hangs in native code is not waited for longer. */
+const EXIT_WAIT_MS = 1_000;
+const TEARDOWN_MS = 5_000;
+const DESTROY_MS = 5_000;
+const PROBE_MS = 60_000;
+
+let pools = 0;
+
+export class ThreadPool {
+  readonly #options: PoolOptions;
+  readonly #piscina: Piscina<ThreadTask, ThreadAnswer>;
+  readonly #channel: BroadcastChannel;
+  readonly #threads = new Map<number, Thread>();
+  readonly #seen = new WeakSet<Worker>();
+  readonly #tasks = new Set<Task>();
+  #stopping: Promise<void> | null = null;
+  #failed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    const channel = `rheo-runtime-${process.pid}-${++pools}`;
+    this.#channel = new BroadcastChannel(channel);
+    this.#channel.unref();
+    this.#piscina = new Piscina<ThreadTask, ThreadAnswer>({
+      filename: new URL("./thread.js", import.meta.url).href,
+      minThreads: options.threads,
+      maxThreads: options.threads,
+      concurrentTasksPerWorker: 1,
+      atomics: "disabled",
+      recordTiming: false,
+      workerData: { channel },
+      ...(options.resourceLimits === null ? {} : { resourceLimits: options.resourceLimits }),
+    });
+    this.#piscina.on("error", () => undefined); // deaths are seen at the threads
+    this.#piscina.on("message", (message: unknown) => {
+      if (isExtendMessage(message)) options.onExtend(message);
+    });
+    this.#piscina.on("workerCreate", () => setImmediate(() => this.#meetThreads()));
+    this.#meetThreads();
+  }
+
+  get size(): number {
+    return this.#options.threads;
+  }
+
+  get alive(): number {
+    return this.#threads.size;
+  }
+
+  get busy(): number {
+    return this.#tasks.size;
+  }
+
+  /** Threads that would begin a task at once. */
+  get free(): number {
+    return this.#stopping === null && !this.#failed ? this.#piscina.idleThreads : 0;
+  }
+
+  /** Loads a handler module in a thread, to fail early and clearly. @throws invalid_option */
+  async probe(module: string): Promise<void> {
+    const task = this.run({ kind: "probe", module }, null);
+    const timer = this.#options.clock.schedule(PROBE_MS, () => task.terminate(`it did not finish loading within ${PROBE_MS} ms`));
+    const end = await task.ended;
+    timer.cancel();
+    if (end.kind === "answered" && end.answer.ok) return;
+    const reason =
+      end.kind === "died"
+        ? `The handler module ${module} ended its thread while loading: ${end.reason}`
+        : end.answer.ok
+          ? ""
+          : end.answer.reason;
+    throw new RheoError("invalid_option", reason, { path: "handler" });
+  }
+
+  /** Runs a task on a free thread. */
+  run(work: ThreadTask, memory: SliceMemory | null): RunningTask {
+    const task: Task = { memory, end: deferred<TaskEnd>(), terminated: null };
+    const abort = new AbortController();
+    this.#tasks.add(task);
+    this.#piscina.run(work, { signal: abort.signal }).then(
+      (answer) => this.#end(task, { kind: "answered", answer }),
+      (cause: unknown) => void this.#rejected(task, cause),
+    );
+    return {
+      ended: task.end.promise,
+      terminate: (reason) => {
+        task.terminated ??= reason;
+        abort.abort();
+      },
+    };
+  }
+
+  control(message: ControlMessage): void {
+    if (this.#stopping === null) this.#channel.postMessage(message);
+  }
+
+  /** Runs the teardowns, then ends all threads. Call it when no slice runs. Idempotent, bounded. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const teardowns = Array.from(
+      { length: this.#failed ? 0 : this.#piscina.idleThreads },
+      () => this.run({ kind: "teardown" }, null).ended,
+    );
+    if (teardowns.length > 0) await waitAtMost(this.#options.clock, TEARDOWN_MS, Promise.all(teardowns));
+    this.#channel.close();
+    await waitAtMost(this.#options.clock, DESTROY_MS, this.#piscina.destroy());
+  }
+
+  #end(task: Task, end: TaskEnd): void {
+    if (!this.#tasks.delete(task)) return;
+    task.end.resolve(end);
+    this.#options.onFree();
+  }
+
+  /** The thread may still be running: what it wrote is final only when it is gone. */
+  async #rejected(task: Task, cause: unknown): Promise<void> {
+    const threadId = task.memory?.threadId ?? 0;
+    const thread = this.#threads.get(threadId);
+    if (thread !== undefined) await waitAtMost(this.#options.clock, EXIT_WAIT_MS, thread.exited.promise);
+    this.#end(task, {
+      kind: "died",
+      threadId,
+      reason: task.terminated ?? failureText(thread?.error ?? cause, "it ended").reason,
+    });
+  }
+
+  #meetThreads(): void {
+    for (const worker of this.#piscina.threads) {
+      if (this.#seen.has(worker)) continue;
+      this.#seen.add(worker);
+      this.#meet(worker, worker.threadId); // an ended worker no longer knows its id
+    }
+    this.#options.onFree();
+  }
+
+  #meet(worker: Worker, threadId: number): void {
+    const thread: Thread = { exited: deferred(), error: undefined };
+    this.#threads.set(threadId, thread);
+    this.#options.onThreadStarted(threadId);
+    worker.on("error", (error) => {
+      thread.error = error;
+    });
+    worker.on("exit", (code) => this.#exited(threadId, thread, code));
+  }
+
+  #exited(threadId: number, thread: Thread, code: number): void {
+    this.#threads.delete(threadId);
+    const reason =
+      thread.error === undefined
+        ? `it exited with code ${code}`
+        : failureText(thread.error, "an error that cannot be read").reason;
+    thread.error ??= reason;
+    thread.exited.resolve();
+    const task = [...this.#tasks].find(({ memory }) => memory?.threadId === threadId);
+    if (task !== undefined) this.#end(task, { kind: "died", threadId, reason: task.terminated ?? reason });
+    if (this.#stopping !== null) return;
+    if (task === undefined) this.#options.onIdleDeath(threadId, reason);
+    setImmediate(() => this.#checkSize(reason));
+  }
+
+  #checkSize(reason: string): void {
+    if (this.#stopping !== null || this.#failed || this.#piscina.threads.length >= this.#options.threads) return;
+    this.#failed = true;
+    this.#options.onFailure(
+      new RheoError("unavailable", `Worker threads do not come up any more; the last one said: ${reason}.`),
+    );
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * What the main thread and a worker thread say to each other. A task carries a slice of deliveries, content as text; what becomes
+ * of each is written to memory that both share, as it happens, so that the main side knows it even when the thread is no more.
+ *
+ * Layout: a header of 32-bit integers, then a record of them for each delivery, then a bounded area of UTF-8 for reasons. A record
+ * is complete before its state says so: the state is written last, atomically.
+ */
+import type { Outcome } from "@rheo/core";
+import { cleanText, LIMITS } from "@rheo/core/internal";
+
+/** Deliveries of one slice at most. */
+export const MAX_SLICE = 256;
+
+const QUEUED = 0;
+export const RUNNING = 1;
+export const FINISHED = 2;
+/** Taken back by the main side before it began. */
+const CANCELLED = 3;
+
+/** Grants that a slice is made of: `count` deliveries each, one after another. */
+export interface SliceRun {
+  readonly partition: number;
+  readonly token: number;
+  readonly attempt: number;
+  readonly count: number;
+}
+
+/** The deliveries of a slice, by column: that clones faster than an object for each. */
+export interface SliceColumns {
+  readonly ids: readonly string[];
+  readonly sequences: readonly number[];
+  readonly timestampsMs: readonly number[];
+  readonly types: readonly (string | null)[];
+  readonly keys: readonly (string | null)[];
+  readonly metadata: readonly string[];
+  readonly payloads: readonly string[];
+}
+
+export interface SliceTask {
+  readonly kind: "slice";
+  readonly id: number;
+  readonly module: string;
+  readonly stream: string;
+  readonly memory: SharedArrayBuffer;
+  readonly runs: readonly SliceRun[];
+  readonly columns: SliceColumns;
+  /** Handlers at once. */
+  readonly limit: number;
+  /** The whole slice in one call. */
+  readonly isBatch: boolean;
+  readonly timeoutMs: number | null;
+}
+
+export type ThreadTask =
+  | SliceTask
+  /** Loads a handler module, to see whether it can be. */
+  | { readonly kind: "probe"; readonly module: string }
+  /** Runs the teardowns of this thread. */
+  | { readonly kind: "teardown" };
+
+/** The answer to a task. Never thrown: error classes are lost on the way. */
+export type ThreadAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+/** Told to all threads, on a broadcast channel; meant for the one that runs the slice. */
+export interface ControlMessage {
+  readonly slice: number;
+  readonly indexes: readonly number[];
+  /** Name and message of the error that the signals are aborted with. */
+  readonly name: string;
+  readonly message: string;
+}
+
+/** Told to the main side by a handler that asked for time. */
+export interface ExtendMessage {
+  readonly rheo: "extend";
+  readonly slice: number;
+  readonly index: number;
+  readonly ms: number;
+}
+
+export const isExtendMessage = (message: unknown): message is ExtendMessage =>
+  typeof message === "object" &&
+  message !== null &&
+  "rheo" in message &&
+  message.rheo === "extend" &&
+  "slice" in message &&
+  "index" in message &&
+  "ms" in message;
+
+// Offsets, in 32-bit integers
+
+const THREAD_ID = 0;
+const TEXT_USED = 1;
+const PEAK = 2;
+const HEADER_INTS = 8;
+const STATE = 0;
+const OUTCOME = 1;
+/** Delays reach a year in ms, so they take two integers; −1 in the first says that there is none. */
+const DELAY_HIGH = 2;
+const DELAY_LOW = 3;
+const TEXT_AT = 4;
+const REASON_BYTES = 5;
+const STACK_BYTES = 6;
+/** 1 once the thread has aborted the signal: so it is not blocked. */
+const ABORTED = 7;
+const RECORD_INTS = 8;
+const DELAY_UNIT = 2 ** 30;
+
+/** Reasons and stacks of one slice. Each delivery may count on its share of it. */
+const TEXT_BYTES = 262_144;
+const INTS = HEADER_INTS + MAX_SLICE * RECORD_INTS;
+const INT_BYTES = 4;
+
+const KINDS = ["ack", "retry", "reject", "release"] as const;
+
+const encoder = new TextEncoder();
+
+export class SliceMemory {
+  readonly buffer: SharedArrayBuffer;
+  readonly #ints: Int32Array;
+  readonly #text: Uint8Array;
+
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(INTS * INT_BYTES + TEXT_BYTES)) {
+    this.buffer = buffer;
+    this.#ints = new Int32Array(buffer, 0, INTS);
+    this.#text = new Uint8Array(buffer, INTS * INT_BYTES);
+  }
+
+  /** Makes it ready for a slice of `count`. */
+  reset(count: number): void {
+    this.#ints.fill(0, 0, HEADER_INTS + count * RECORD_INTS);
+  }
+
+  /** The thread that has begun the slice; 0 before. */
+  get threadId(): number {
+    return Atomics.load(this.#ints, THREAD_ID);
+  }
+
+  set threadId(threadId: number) {
+    Atomics.store(this.#ints, THREAD_ID, threadId);
+  }
+
+  /** The most handlers that ran at once. */
+  get peak(): number {
+    return Atomics.load(this.#ints, PEAK);
+  }
+
+  set peak(peak: number) {
+    Atomics.store(this.#ints, PEAK, peak);
+  }
+
+  stateAt(index: number): number {
+    return Atomics.load(this.#ints, at(index) + STATE);
+  }
+
+  /** For the thread: false when the main side has taken it back. */
+  begin(index: number): boolean {
+    return Atomics.compareExchange(this.#ints, at(index) + STATE, QUEUED, RUNNING) === QUEUED;
+  }
+
+  /** For the main side: false when the thread has begun it. */
+  cancel(index: number): boolean {
+    return Atomics.compareExchange(this.#ints, at(index) + STATE, QUEUED, CANCELLED) === QUEUED;
+  }
+
+  /** For the thread: its signal has been aborted. */
+  abort(index: number): void {
+    Atomics.store(this.#ints, at(index) + ABORTED, 1);
+  }
+
+  wasAborted(index: number): boolean {
+    return Atomics.load(this.#ints, at(index) + ABORTED) === 1;
+  }
+
+  /** For the thread. `left`: deliveries that may still need room for their text. */
+  finish(index: number, outcome: Outcome, left: number): void {
+    if (outcome.kind !== "ack") this.#write(at(index), outcome, left);
+    Atomics.store(this.#ints, at(index) + STATE, FINISHED);
+  }
+
+  #write(place: number, outcome: Outcome, left: number): void {
+    this.#ints[place + OUTCOME] = KINDS.indexOf(outcome.kind);
+    if (outcome.kind !== "retry" && outcome.kind !== "reject") return;
+    const delayMs = outcome.kind === "retry" ? outcome.delayMs : null;
+    this.#ints[place + DELAY_HIGH] = delayMs === null ? -1 : Math.floor(delayMs / DELAY_UNIT);
+    this.#ints[place + DELAY_LOW] = delayMs === null ? 0 : delayMs % DELAY_UNIT;
+    const start = this.#ints[TEXT_USED] ?? 0;
+    const share = Math.floor((TEXT_BYTES - start) / (left + 1));
+    const reasonBytes = this.#put(start, outcome.reason, Math.min(share, LIMITS.reasonBytes));
+    const stackBytes = this.#put(start + reasonBytes, outcome.stack ?? "", Math.min(share - reasonBytes, LIMITS.stackBytes));
+    this.#ints[place + TEXT_AT] = start;
+    this.#ints[place + REASON_BYTES] = reasonBytes;
+    this.#ints[place + STACK_BYTES] = stackBytes;
+    this.#ints[TEXT_USED] = start + reasonBytes + stackBytes;
+  }
+
+  #put(start: number, text: string, maxBytes: number): number {
+    return encoder.encodeInto(cleanText(text, maxBytes), this.#text.subarray(start, start + maxBytes)).written;
+  }
+
+  /** For the main side, of a finished delivery. */
+  outcomeAt(index: number): Outcome {
+    const place = at(index);
+    const kind = KINDS[this.#ints[place + OUTCOME] ?? 0] ?? "ack";
+    if (kind === "ack" || kind === "release") return { kind };
+    const start = this.#ints[place + TEXT_AT] ?? 0;
+    const reasonBytes = this.#ints[place + REASON_BYTES] ?? 0;
+    const stackBytes = this.#ints[place + STACK_BYTES] ?? 0;
+    const reason = this.#read(start, reasonBytes) || "failed, with a reason too long to keep";
+    const stack = stackBytes === 0 ? null : this.#read(start + reasonBytes, stackBytes);
+    if (kind === "reject") return { kind, reason, stack };
+    const high = this.#ints[place + DELAY_HIGH] ?? -1;
+    return { kind, reason, stack, delayMs: high < 0 ? null : high * DELAY_UNIT + (this.#ints[place + DELAY_LOW] ?? 0) };
+  }
+
+  #read(start: number, bytes: number): string {
+    return Buffer.from(this.#text.subarray(start, start + bytes)).toString("utf8"); // a copy: text decoders refuse shared memory
+  }
+}
+
+const at = (index: number): number => HEADER_INTS + index * RECORD_INTS;

@@ -1,0 +1,85 @@
+import { availableParallelism } from "node:os";
+import type { ResourceLimits } from "node:worker_threads";
+import { type Rheo, RheoError } from "@rheo/core";
+import { LIMITS, parseChoice, parseNumber, parseOptions } from "@rheo/core/internal";
+import { type ConsumerDefinition, type ConsumerOptions, defineConsumer } from "./consumer.ts";
+import type { Logger } from "./handler.ts";
+import { contained } from "./logger.ts";
+import { DEFAULT_RESTART } from "./supervisor/restart.ts";
+import type { Strategy } from "./supervisor/supervisor.ts";
+
+export interface SuperviseOptions {
+  /** An open instance. It is not closed by `stop`: close it afterwards. */
+  readonly rheo: Rheo;
+  /** At least one. */
+  readonly consumers: readonly (ConsumerDefinition | ConsumerOptions)[];
+  /** Worker threads shared by all consumers with execution "worker", 1–256; default one less than the processors, 2 to 8. */
+  readonly threads?: number;
+  /** Default "one_for_one". */
+  readonly strategy?: Strategy;
+  /** Failures of a child within `withinMs` that are answered by a restart, 0–1,000; default 3. One more, and it is given up. */
+  readonly maxRestarts?: number;
+  /** In ms, from 1; default 5,000. */
+  readonly withinMs?: number;
+  /** Wait before a restart, in ms; doubles with each failure. Defaults 100 and 30,000. */
+  readonly restart?: { readonly minMs?: number; readonly maxMs?: number };
+  /** How long `stop` waits for handlers before it aborts them, in ms; default 10,000. */
+  readonly stopTimeoutMs?: number;
+  /** Limits of each thread, as `node:worker_threads` takes them. */
+  readonly resourceLimits?: ResourceLimits;
+  /** For handlers that run inline, and for what the runtime has to say; default the console. */
+  readonly logger?: Logger;
+}
+
+/** The options with every default filled in. */
+export interface SuperviseSettings {
+  readonly rheo: Rheo;
+  readonly consumers: readonly ConsumerDefinition[];
+  readonly threads: number;
+  readonly strategy: Strategy;
+  readonly maxRestarts: number;
+  readonly withinMs: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+  readonly stopTimeoutMs: number;
+  readonly resourceLimits: ResourceLimits | null;
+  readonly logger: Logger;
+}
+
+const NAMES = [
+  "rheo",
+  "consumers",
+  "threads",
+  "strategy",
+  "maxRestarts",
+  "withinMs",
+  "restart",
+  "stopTimeoutMs",
+  "resourceLimits",
+  "logger",
+] as const;
+const MAX_THREADS = 256;
+const DEFAULT_MAX_THREADS = 8;
+const STOP_TIMEOUT_MS = 10_000;
+
+/** @throws invalid_option, invalid_name */
+export const parseSuperviseOptions = (options: SuperviseOptions): SuperviseSettings => {
+  const raw = parseOptions("supervise", options, NAMES);
+  const restart = parseOptions("restart", raw.restart, ["minMs", "maxMs"]);
+  if (!Array.isArray(raw.consumers) || raw.consumers.length === 0)
+    throw new RheoError("invalid_option", "consumers is a list of at least one consumer.", { path: "consumers" });
+  const threads = Math.min(DEFAULT_MAX_THREADS, Math.max(2, availableParallelism() - 1));
+  return {
+    rheo: options.rheo,
+    consumers: raw.consumers.map((consumer: ConsumerOptions) => defineConsumer(consumer)),
+    threads: parseNumber("threads", raw.threads, { min: 1, max: MAX_THREADS, fallback: threads }),
+    strategy: parseChoice("strategy", raw.strategy, ["one_for_one", "one_for_all", "rest_for_one"], "one_for_one"),
+    maxRestarts: parseNumber("maxRestarts", raw.maxRestarts, { min: 0, max: 1_000, fallback: DEFAULT_RESTART.maxRestarts }),
+    withinMs: parseNumber("withinMs", raw.withinMs, { min: 1, max: LIMITS.durationMs, fallback: DEFAULT_RESTART.withinMs }),
+    minMs: parseNumber("restart.minMs", restart.minMs, { min: 0, max: LIMITS.durationMs, fallback: DEFAULT_RESTART.minMs }),
+    maxMs: parseNumber("restart.maxMs", restart.maxMs, { min: 0, max: LIMITS.durationMs, fallback: DEFAULT_RESTART.maxMs }),
+    stopTimeoutMs: parseNumber("stopTimeoutMs", raw.stopTimeoutMs, { min: 0, max: LIMITS.durationMs, fallback: STOP_TIMEOUT_MS }),
+    resourceLimits: options.resourceLimits ?? null,
+    logger: contained(options.logger ?? console),
+  };
+};
