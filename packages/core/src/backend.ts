@@ -280,8 +280,10 @@ export interface RenewRequest {
 }
 
 export interface RenewAnswer {
-  /** The expiry of everything that was renewed. */
+  /** Now + length: the expiry of what was renewed, except for `kept`. */
   readonly expiresAtMs: number;
+  /** Renewed deliveries that had a later expiry, which stays (F5), by place in the request. */
+  readonly kept?: readonly { readonly item: number; readonly position: number; readonly expiresAtMs: number }[];
   /** One array per item, one entry per sequence: null when renewed. */
   readonly stale: readonly (readonly (StaleReason | null)[])[];
 }

@@ -53,6 +53,8 @@ export interface EventRecord {
   readonly metadata: string;
   /** JSON text. */
   readonly payload: string;
+  /** UTF-8 bytes of the event, where the store knows them. */
+  readonly bytes?: number;
   /** Cache of {@link toEvent}; nobody but it and a store in the same heap writes it. */
   event?: Event;
 }

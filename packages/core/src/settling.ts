@@ -97,5 +97,7 @@ export const toSettleAnswer = (result: SettleResult): SettleAnswer =>
 
 export const toRenewal = (answer: RenewAnswer, part: number, position: number): Renewal => {
   const why = answer.stale[part]?.[position] ?? null;
-  return why === null ? { status: "renewed", expiresAt: new Date(answer.expiresAtMs) } : { status: "stale_lease", why };
+  if (why !== null) return { status: "stale_lease", why };
+  const kept = answer.kept?.find((found) => found.item === part && found.position === position);
+  return { status: "renewed", expiresAt: new Date(kept?.expiresAtMs ?? answer.expiresAtMs) };
 };

@@ -77,7 +77,7 @@ const write = (stream: Stream, record: EventRecord): void => {
 
 /** With the one frozen event that every reader in this process is handed. */
 const toRecord = (stream: string, { values, ...given }: NewEvent, sequence: number, nowMs: number): EventRecord => {
-  const { id, partition, type, key, metadata, payload } = given;
+  const { id, partition, type, key, metadata, payload, bytes } = given;
   const timestampMs = given.timestampMs ?? nowMs;
   const event: Event = Object.freeze({
     id,
@@ -90,5 +90,5 @@ const toRecord = (stream: string, { values, ...given }: NewEvent, sequence: numb
     metadata: values.metadata as Event["metadata"], // frozen by the caller of the port
     payload: values.payload as Event["payload"],
   });
-  return { id, partition, sequence, timestampMs, type, key, metadata, payload, event };
+  return { id, partition, sequence, timestampMs, type, key, metadata, payload, bytes, event };
 };

@@ -144,7 +144,7 @@ export class GroupProgress implements ProgressStore {
     part.leases.set(lease.token, [...(part.leases.get(lease.token) ?? []), lease]);
     part.open += lease.open;
     part.expiryBoundMs = Math.min(part.expiryBoundMs, lease.expiresAtMs);
-    if (lease.alone > 0) this.#alone += 1;
+    if (lease.alone > 1) this.#alone += 1;
   }
 
   deleteLease(partition: number, token: number, first: number): void {
@@ -159,7 +159,7 @@ export class GroupProgress implements ProgressStore {
         leases.filter((found) => found !== lease),
       );
     part.open -= lease.open;
-    if (lease.alone > 0) this.#alone -= 1;
+    if (lease.alone > 1) this.#alone -= 1;
   }
 
   // Exceptions
@@ -202,7 +202,7 @@ export class GroupProgress implements ProgressStore {
     const part = this.#part(partition);
     part.exceptions.put(exception);
     part.dueBoundMs = Math.min(part.dueBoundMs, exception.dueAtMs ?? NEVER);
-    if (exception.alone > 0) this.#alone += 1;
+    if (exception.alone > 1) this.#alone += 1;
   }
 
   deleteException(partition: number, sequence: number): void {
@@ -210,7 +210,7 @@ export class GroupProgress implements ProgressStore {
     const exception = exceptions.get(sequence);
     if (exception === null) return;
     exceptions.delete(sequence);
-    if (exception.alone > 0) this.#alone -= 1;
+    if (exception.alone > 1) this.#alone -= 1;
   }
 
   // Dead letters and revocations
@@ -326,11 +326,11 @@ export class GroupProgress implements ProgressStore {
 /** Members remembered per group: enough for a large deployment through several restarts. */
 const MEMBERS_KEPT = 1_000;
 
-/** The longest prefix within `maxBytes` (UTF-16 units stand in for bytes), at least one. */
+/** The longest prefix within `maxBytes`, at least one. */
 export const cutToBytes = (records: EventRecord[], maxBytes: number): EventRecord[] => {
   let bytes = 0;
   for (const [index, record] of records.entries()) {
-    bytes += record.payload.length + record.metadata.length;
+    bytes += record.bytes ?? 0;
     if (bytes > maxBytes && index > 0) return records.slice(0, index);
   }
   return records;

@@ -1,27 +1,31 @@
 /** Last attempts of crash suspects (T5): each runs alone in its member, so that its expiry proves something. */
 import type { Pass } from "./pass.ts";
-import type { Alone } from "./records.ts";
+import type { Alone, ProgressStore } from "./records.ts";
 
 /**
- * Grants a suspect's last attempt to a member that holds nothing else, which then gets nothing else. Past one lease length of
- * waiting, so that a member that is never idle cannot hold it up for ever, it is enough that the member holds no other suspect.
+ * Grants a suspect's last attempt to a member that holds nothing else, which then gets nothing else. A busy member is given
+ * nothing for one lease length, so that it becomes idle. If it does not, because a handler hangs say, the attempt is granted all
+ * the same; but then its expiry proves nothing, and another last attempt follows.
  */
 export const takeLast = (pass: Pass, waitingSinceMs: number, take: (alone: Alone) => void): void => {
   if (pass.isIdle) {
-    take(2);
+    take(3);
     pass.closed = pass.granted > 0;
   } else if (pass.nowMs - waitingSinceMs > pass.leaseMs) {
-    if (pass.suspectsGranted === 0 && pass.held.every((held) => held.takeovers === 0)) take(3);
+    if (!isSearching(pass)) take(1);
   } else if (pass.granted === 0) pass.closed = true;
 };
 
-/** Whether this member must be given nothing: it holds a last attempt granted alone, for at most one lease length. */
+/** A last attempt that runs longer than this many lease lengths no longer keeps its member from other work. */
+const RESERVED_LEASES = 10;
+
+/** Whether this member must be given nothing, because it holds a last attempt. */
 export const isReserved = (pass: Pass): boolean =>
-  pass.held.some((held) => held.alone === 2 && pass.nowMs - held.leasedAtMs < pass.leaseMs);
+  pass.held.some((held) => held.alone === 3 && pass.nowMs - held.leasedAtMs < RESERVED_LEASES * pass.leaseMs);
 
 /** Whether a search for the killer among suspects must wait, because this member is in one, or in a last attempt, already. */
 export const isSearching = (pass: Pass): boolean =>
-  pass.suspectsGranted > 0 || pass.held.some((held) => held.takeovers > 1 || held.alone > 1);
+  pass.suspectsGranted > 0 || pass.held.some((held) => held.takeovers > 1 || held.alone === 3);
 
 /** Marks a last attempt that happens to be all that its member holds. */
 export const markChanceAlone = (pass: Pass): void => {
@@ -29,23 +33,35 @@ export const markChanceAlone = (pass: Pass): void => {
   if (only === null || only.attempt < pass.maxAttempts || pass.held.length > 0) return;
   const { partition, token, sequence } = only;
   const [lease] = pass.store.leasesOfToken(partition, token);
-  if (lease?.alone === 0) pass.store.putLease(partition, { ...lease, alone: 1 });
+  if (lease !== undefined && lease.alone < 2) pass.store.putLease(partition, { ...lease, alone: 2 });
   const exception = pass.store.exception(partition, sequence);
-  if (exception?.alone === 0) pass.store.putException(partition, { ...exception, alone: 1 });
+  if (exception !== null && exception.alone < 2) pass.store.putException(partition, { ...exception, alone: 2 });
 };
 
 /** Unmarks it when its member is given more. */
 export const clearChanceAlone = (pass: Pass): void => {
-  const { store, consumerId } = pass;
-  if (pass.granted === 0) return;
-  const isPassed = (partition: number, held: { alone: Alone; token: number; consumerId: string | null }): boolean =>
-    held.alone === 1 && held.consumerId === consumerId && !pass.isOwn(partition, held.token);
+  if (pass.granted > 0)
+    clearAlone(pass.store, pass.consumerId, (alone, partition, token) => alone === 2 && !pass.isOwn(partition, token));
+};
+
+/** A member's last attempts are no longer alone: other leases of it, which had run out, came back to life. */
+export const clearAllAlone = (store: ProgressStore, consumerId: string): void =>
+  clearAlone(store, consumerId, (alone) => alone > 1);
+
+const clearAlone = (
+  store: ProgressStore,
+  consumerId: string,
+  isMeant: (alone: Alone, partition: number, token: number) => boolean,
+): void => {
   for (let partition = 0; partition < store.partitions; partition++) {
     for (const lease of store.leases(partition)) {
-      if (isPassed(partition, lease)) store.putLease(partition, { ...lease, alone: 0 });
+      if (lease.consumerId === consumerId && isMeant(lease.alone, partition, lease.token))
+        store.putLease(partition, { ...lease, alone: 1 });
     }
     for (const exception of store.exceptions(partition)) {
-      if (isPassed(partition, exception)) store.putException(partition, { ...exception, alone: 0 });
+      if (exception.consumerId === consumerId && isMeant(exception.alone, partition, exception.token)) {
+        store.putException(partition, { ...exception, alone: 1 });
+      }
     }
   }
 };

@@ -2,6 +2,7 @@
 import type { ExchangeAnswer, FetchRequest, Grant } from "../backend.ts";
 import type { EventRecord } from "../event.ts";
 import { LIMITS } from "../limits.ts";
+import { utf8Bytes } from "../text.ts";
 import type { Head, Held, ProgressStore } from "./records.ts";
 import { bury } from "./writes.ts";
 
@@ -150,5 +151,5 @@ export class Pass {
   }
 }
 
-/** UTF-16 units of what makes an event large; close enough to its bytes for a bound. */
-export const sizeOf = (event: EventRecord): number => event.payload.length + event.metadata.length;
+/** UTF-8 bytes of an event. */
+export const sizeOf = (event: EventRecord): number => event.bytes ?? utf8Bytes(event.payload) + utf8Bytes(event.metadata);

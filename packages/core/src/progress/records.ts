@@ -21,8 +21,9 @@ export interface Head {
 }
 
 /**
- * How alone a lease on a last attempt is in its member (T5). 0: not. 1: it happened to be the only lease; the next fetch of the
- * member clears it. 2: granted to an idle member, which is given nothing else meanwhile. 3: no other suspect beside it.
+ * How alone a delivery was leased (T5). 0: together with others of its partition. 1: by itself. On a last attempt also 2: it
+ * happened to be all that its member held; the next fetch of the member makes it 1. 3: granted to an idle member, which is given
+ * nothing else meanwhile.
  */
 export type Alone = 0 | 1 | 2 | 3;
 
@@ -111,7 +112,7 @@ export interface Survey {
   readonly candidates: readonly Candidate[];
   /** Unexpired leases of the group, over all partitions. */
   readonly inflight: number;
-  /** Whether any lease of the group has `alone` above 0. */
+  /** Whether any lease of the group has `alone` above 1. */
   readonly alone: boolean;
 }
 

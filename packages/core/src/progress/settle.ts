@@ -1,6 +1,7 @@
 /** Settle and renew: compare the token, then write, item by item (F2–F5, T1–T4, T6). */
 import type { RenewAnswer, RenewRequest, Settlement, SettleOutcome, SettleResult } from "../backend.ts";
 import type { StaleReason } from "../errors.ts";
+import { clearAllAlone } from "./last-chance.ts";
 import { holds, openSequences, rangeOf, withoutSequences } from "./ranges.ts";
 import type { Exception, ProgressStore, RangeLease } from "./records.ts";
 import { bury, replaceLease } from "./writes.ts";
@@ -160,38 +161,63 @@ export const whyStale = (store: ProgressStore, partition: number, token: number,
 
 /** Sets expiry to now + length; a range of which only a part is renewed is split (F5). */
 export const renew = (store: ProgressStore, request: RenewRequest, nowMs: number): RenewAnswer => {
-  const expiresAtMs = nowMs + (request.leaseMs ?? store.group.options.leaseMs);
-  const stale = request.items.map(({ partition, token, sequences }) =>
-    partition >= store.partitions
-      ? sequences.map(() => "gone" as const)
-      : renewItem(store, partition, token, sequences, expiresAtMs),
-  );
+  const renewal = new Renewal(store, nowMs, nowMs + (request.leaseMs ?? store.group.options.leaseMs));
+  const stale = request.items.map((item, index) => renewal.item(item, index));
+  for (const consumerId of renewal.revived) clearAllAlone(store, consumerId);
   if (stale.some((item) => item.includes(null))) store.touchMember(request.consumerId, nowMs);
-  return { expiresAtMs, stale };
+  return { expiresAtMs: renewal.expiresAtMs, stale, kept: renewal.kept };
 };
 
-const renewItem = (
-  store: ProgressStore,
-  partition: number,
-  token: number,
-  sequences: readonly number[],
-  expiresAtMs: number,
-): (StaleReason | null)[] => {
-  const wanted = new Set(sequences);
-  const renewed = new Set<number>();
-  for (const lease of store.leasesOfToken(partition, token)) {
-    const mine = openSequences(lease).filter((sequence) => wanted.has(sequence));
-    if (mine.length === 0) continue;
-    for (const sequence of mine) renewed.add(sequence);
-    if (lease.expiresAtMs >= expiresAtMs) continue;
-    replaceLease(store, partition, lease, withoutSequences(lease, mine));
-    store.putLease(partition, { ...lease, ...rangeOf(mine), expiresAtMs });
+class Renewal {
+  readonly expiresAtMs: number;
+  readonly kept: { readonly item: number; readonly position: number; readonly expiresAtMs: number }[] = [];
+  /** Members whose leases had run out and are live again: what was alone in them no longer is (T5). */
+  readonly revived = new Set<string>();
+  readonly #store: ProgressStore;
+  readonly #nowMs: number;
+
+  constructor(store: ProgressStore, nowMs: number, expiresAtMs: number) {
+    this.#store = store;
+    this.#nowMs = nowMs;
+    this.expiresAtMs = expiresAtMs;
   }
-  return sequences.map((sequence) => {
-    if (renewed.has(sequence)) return null;
-    const exception = store.exception(partition, sequence);
-    if (exception?.state !== "leased" || exception.token !== token) return whyStale(store, partition, token, sequence);
-    if ((exception.dueAtMs ?? 0) < expiresAtMs) store.putException(partition, { ...exception, dueAtMs: expiresAtMs });
-    return null;
-  });
-};
+
+  item({ partition, token, sequences }: RenewRequest["items"][number], item: number): (StaleReason | null)[] {
+    if (partition >= this.#store.partitions) return sequences.map(() => "gone");
+    const expiries = this.#ranges(partition, token, sequences);
+    return sequences.map((sequence, position) => {
+      const expiresAtMs = expiries.get(sequence) ?? this.#exception(partition, token, sequence);
+      if (expiresAtMs === null) return whyStale(this.#store, partition, token, sequence);
+      if (expiresAtMs > this.expiresAtMs) this.kept.push({ item, position, expiresAtMs });
+      return null;
+    });
+  }
+
+  /** Renews what the ranges of a token hold of `sequences`; their expiries. */
+  #ranges(partition: number, token: number, sequences: readonly number[]): ReadonlyMap<number, number> {
+    const wanted = new Set(sequences);
+    const expiries = new Map<number, number>();
+    for (const lease of this.#store.leasesOfToken(partition, token)) {
+      const mine = openSequences(lease).filter((sequence) => wanted.has(sequence));
+      if (mine.length === 0) continue;
+      const expiresAtMs = Math.max(lease.expiresAtMs, this.expiresAtMs);
+      for (const sequence of mine) expiries.set(sequence, expiresAtMs);
+      if (expiresAtMs === lease.expiresAtMs) continue;
+      if (lease.expiresAtMs <= this.#nowMs) this.revived.add(lease.consumerId);
+      replaceLease(this.#store, partition, lease, withoutSequences(lease, mine));
+      this.#store.putLease(partition, { ...lease, ...rangeOf(mine), expiresAtMs });
+    }
+    return expiries;
+  }
+
+  /** Renews a delivery leased by itself; its expiry, or null if it is not leased under this token. */
+  #exception(partition: number, token: number, sequence: number): number | null {
+    const exception = this.#store.exception(partition, sequence);
+    if (exception?.state !== "leased" || exception.token !== token) return null;
+    const before = exception.dueAtMs ?? 0;
+    if (before >= this.expiresAtMs) return before;
+    if (before <= this.#nowMs && exception.consumerId !== null) this.revived.add(exception.consumerId);
+    this.#store.putException(partition, { ...exception, dueAtMs: this.expiresAtMs });
+    return this.expiresAtMs;
+  }
+}

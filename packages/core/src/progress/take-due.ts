@@ -27,7 +27,7 @@ const take = (pass: Pass, partition: number, exception: Exception, event: EventR
   const next = exception.attempt + 1;
   const spent = exception.attempt >= pass.maxAttempts;
   const expired = exception.state === "leased";
-  if (spent && (!expired || exception.alone > 0)) return end(pass, partition, exception);
+  if (spent && (!expired || exception.alone > 1)) return end(pass, partition, exception);
   const suspect = expired || exception.takeovers > 0;
   if (suspect && next >= pass.maxAttempts) {
     const takeAlone = (alone: Alone): void =>
@@ -35,7 +35,7 @@ const take = (pass: Pass, partition: number, exception: Exception, event: EventR
     return takeLast(pass, exception.dueAtMs ?? 0, takeAlone);
   }
   if (exception.takeovers > 0 && isSearching(pass)) return;
-  lease(pass, partition, exception, event, { attempt: next, alone: 0 }, order);
+  lease(pass, partition, exception, event, { attempt: next, alone: 1 }, order);
 };
 
 const lease = (

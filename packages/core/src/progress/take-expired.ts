@@ -15,14 +15,14 @@ export const takeExpired = (pass: Pass, partition: number, order: OrderView): vo
 };
 
 /**
- * The first takeover takes the whole rest; each later one half of it, so that a crasher is found in log2(n) crashes. Only a
- * delivery that is by itself gets its last attempt; until then the attempts of its suspects stop short of it.
+ * The first takeover takes the whole rest; each later one half of it, so that a crasher is found in log2(n) crashes. Attempts stop
+ * one short of the last for what was taken from among others, so that innocents are not charged for what they were beside (T5).
  */
 const takeOver = (pass: Pass, partition: number, lease: RangeLease, eligible: readonly number[], order: OrderView): void => {
-  const single = lease.open === 1;
   const last = lease.attempt + 1 >= pass.maxAttempts;
-  if (single && lease.attempt >= pass.maxAttempts && lease.alone > 0) return expire(pass, partition, lease);
-  if (single && last) {
+  const byItself = lease.open === 1 && lease.alone > 0;
+  if (byItself && lease.attempt >= pass.maxAttempts && lease.alone > 1) return expire(pass, partition, lease);
+  if (byItself && last) {
     const take = (alone: Alone): void => move(pass, partition, lease, eligible, { attempt: pass.maxAttempts, alone }, order);
     return takeLast(pass, lease.expiresAtMs, take);
   }
@@ -53,7 +53,7 @@ const move = (
     token: pass.token(partition),
     attempt,
     takeovers: lease.takeovers + 1,
-    alone,
+    alone: alone === 0 && sequences.length === 1 ? 1 : alone,
     consumerId: pass.consumerId,
     leasedAtMs: pass.nowMs,
     expiresAtMs: pass.expiresAtMs,

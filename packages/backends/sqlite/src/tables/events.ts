@@ -6,7 +6,7 @@ import type { Row } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
 
 /** Each value that crosses from the driver costs, so the partition, which is mostly known, is not among them. */
-const EVENT_COLUMNS = "id, sequence, time_ms, type, key, metadata, payload";
+const EVENT_COLUMNS = "id, sequence, time_ms, type, key, metadata, payload, bytes";
 
 const toRecord = (row: Row, partition: number): EventRecord => ({
   id: text(row[0]),
@@ -17,6 +17,7 @@ const toRecord = (row: Row, partition: number): EventRecord => ({
   key: textOrNull(row[4]),
   metadata: text(row[5]),
   payload: text(row[6]),
+  bytes: integer(row[7]),
 });
 
 const toRecords = (rows: readonly Row[], partition: number): EventRecord[] => rows.map((row) => toRecord(row, partition));
@@ -163,7 +164,7 @@ const BY_IDS = `SELECT ${EVENT_COLUMNS}, partition FROM rheo_events WHERE stream
 export const readIds = (sql: Sql, streamId: number, ids: readonly string[]): Map<string, EventRecord> =>
   new Map(
     sql.all(BY_IDS, streamId, JSON.stringify(ids)).map((row) => {
-      const record = toRecord(row, integer(row[7]));
+      const record = toRecord(row, integer(row[8]));
       return [record.id, record];
     }),
   );
