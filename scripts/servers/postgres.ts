@@ -65,7 +65,7 @@ export const startPostgres = async (settings: Readonly<Record<string, string>> =
 };
 
 /** The folder of the binaries. @throws when there are none, saying how to get them */
-export const findBinaries = (): string => {
+const findBinaries = (): string => {
   const system = ["/usr/lib/postgresql", "/usr/pgsql", "/opt/homebrew/opt/postgresql"];
   for (const root of system.filter(existsSync)) {
     for (const version of readdirSync(root).sort((a, b) => Number(b) - Number(a))) {

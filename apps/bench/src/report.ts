@@ -2,7 +2,7 @@ import Table from "cli-table3";
 import { describeMachine, describeVersions, type Machine } from "./machine.ts";
 import type { Sample } from "./question.ts";
 
-export interface Result {
+interface Result {
   readonly question: string;
   readonly system: string;
   readonly settings: string;

@@ -38,7 +38,7 @@ export interface Outcome {
   readonly lag: number | null;
 }
 
-export interface Redelivery {
+interface Redelivery {
   readonly attempt: number;
   readonly victimToken: number;
   readonly token: number;

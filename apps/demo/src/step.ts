@@ -8,7 +8,7 @@ export interface Step<Scene> {
   readonly run: (scene: Scene, tell: (progress: string) => void) => Promise<Seen>;
 }
 
-export interface Seen {
+interface Seen {
   readonly detail: string;
   /** What must be so, in words, and whether it is. */
   readonly expected: Readonly<Record<string, boolean>>;

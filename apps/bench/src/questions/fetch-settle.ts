@@ -1,4 +1,4 @@
-import { ack } from "@rheo/core";
+import { ack, type Settlement } from "@rheo/core";
 import { internalsOf } from "@rheo/core/internal";
 import { type Question, rate, type Sample, secondsOf } from "../question.ts";
 import type { Opened } from "../systems.ts";
@@ -15,10 +15,10 @@ const byCalls = async ({ rheo }: Opened, limit: number): Promise<void> => {
 
 /** What the runtime does: a settle and the next fetch in one exchange, no objects per event. */
 const byExchange = async ({ rheo }: Opened, limit: number): Promise<void> => {
-  const { exchange } = internalsOf(rheo);
+  const internals = internalsOf(rheo);
   const fetch = { limit, maxBytes: 8_388_608, consumerId: "bench", leaseMs: null, partitions: null };
-  for (let settlements: Parameters<typeof exchange>[0]["settlements"] = []; ; ) {
-    const { grants } = await exchange({ stream: "bench", group: "drain", settlements, fetch });
+  for (let settlements: readonly Settlement[] = []; ; ) {
+    const { grants } = await internals.exchange({ stream: "bench", group: "drain", settlements, fetch });
     if (grants.length === 0) return;
     settlements = grants.map(({ partition, token, events }) => ({
       partition,

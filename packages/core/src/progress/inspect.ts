@@ -21,7 +21,7 @@ const firstOpen = (lease: RangeLease): number => {
   return lease.last;
 };
 
-export const partitionProgress = (store: ProgressStore, partition: number): PartitionProgress => {
+const partitionProgress = (store: ProgressStore, partition: number): PartitionProgress => {
   const watermark = store.watermark(partition);
   const { skipped } = store.head(partition);
   return { ...watermark, frontier: Math.max(frontier(store, partition), watermark.firstSequence - 1), skipped };

@@ -149,7 +149,7 @@ const failForGood = (
 };
 
 /** Why a token no longer holds a delivery. `settled` is said only when nobody took it away first (F7). */
-export const whyStale = (store: ProgressStore, partition: number, token: number, sequence: number): StaleReason => {
+const whyStale = (store: ProgressStore, partition: number, token: number, sequence: number): StaleReason => {
   const head = store.head(partition);
   const { firstSequence, highWatermark } = store.watermark(partition);
   if (token <= head.resetToken) return "reset";
