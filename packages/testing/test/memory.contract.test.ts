@@ -1,0 +1,4 @@
+import { memory } from "@rheo/memory";
+import { describeBackend } from "@rheo/testing";
+
+describeBackend({ name: "memory", open: () => memory() });
