@@ -69,7 +69,7 @@ const kill: KillStep = {
     const signal = await found.victim.get().kill();
     const history = await rheo.eventHistory(stream, found.lost.get().event.id);
     const delivery = history?.groups.find((known) => known.group === group);
-    const settled = found.settled.set(delivery?.state === "settled");
+    const settled = found.settled.set(delivery?.state === "acked");
     const { when, leaves } = KILLS[point];
     return {
       detail: `${signal} ${when}; the store says: ${settled ? "acked" : `${delivery?.state} by ${delivery?.consumerId}, not acked`}`,
@@ -122,7 +122,7 @@ const expire: KillStep = {
       detail: `${how}; ${holder === undefined ? "nothing is held" : `${place(holder)} is ${holder.state}, ${VICTIM} holds ${held} leases`}`,
       expected: {
         "no live lease is left": inflight === 0 && held === 0,
-        "an unsettled event has an expired lease": found.settled.get() ? holder === undefined : holder?.state === "expired",
+        "an unsettled event has an expired lease": found.settled.get() ? holder === undefined : holder?.expired === true,
       },
     };
   },

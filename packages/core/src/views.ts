@@ -103,7 +103,13 @@ export const toGroupInfo = (group: GroupRecord, lag: Lag, stats: GroupStats): Gr
 export interface DeliveryInfo {
   readonly partition: number;
   readonly sequence: number;
-  readonly state: DeliveryState["state"];
+  /** `acked` is also what the group's filter dropped and what was before its start. */
+  readonly state: "pending" | "leased" | "retrying" | "acked" | "dead";
+  /** Leased, but the lease has run out, and others may claim it. */
+  readonly expired: boolean;
+  /** Pending behind an earlier event of its key (G9). */
+  readonly parked: boolean;
+  /** Starts so far; 0 when it was not offered yet. */
   readonly attempt: number;
   /** The current or last holder. */
   readonly consumerId: string | null;
@@ -114,46 +120,38 @@ export interface DeliveryInfo {
   readonly lastError: string | null;
 }
 
-export const toDeliveryInfo = ({ partition, sequence, delivery }: Omit<Holder, "highWatermark">): DeliveryInfo => {
-  const base = {
-    partition,
-    sequence,
-    state: delivery.state,
-    attempt: 0,
-    consumerId: null,
-    since: null,
-    until: null,
-    lastError: null,
-  };
+export const toDeliveryInfo = ({ partition, sequence, delivery }: Omit<Holder, "highWatermark">): DeliveryInfo => ({
+  ...NOTHING_KNOWN,
+  partition,
+  sequence,
+  ...described(delivery),
+});
+
+const NOTHING_KNOWN = { expired: false, parked: false, attempt: 0, consumerId: null, since: null, until: null, lastError: null };
+
+const described = (delivery: DeliveryState): Pick<DeliveryInfo, "state"> & Partial<DeliveryInfo> => {
   switch (delivery.state) {
     case "leased":
     case "expired": {
-      const since = new Date(delivery.state === "leased" ? delivery.leasedAtMs : delivery.expiresAtMs);
-      return {
-        ...base,
-        attempt: delivery.attempt,
-        consumerId: delivery.consumerId,
-        since,
-        until: new Date(delivery.expiresAtMs),
-        lastError: delivery.lastError,
-      };
+      const { attempt, consumerId, lastError, leasedAtMs, expiresAtMs } = delivery;
+      const expired = delivery.state === "expired";
+      const since = new Date(expired ? expiresAtMs : leasedAtMs);
+      return { state: "leased", expired, attempt, consumerId, lastError, since, until: new Date(expiresAtMs) };
     }
-    case "retrying":
-      return {
-        ...base,
-        attempt: delivery.attempt,
-        since: new Date(delivery.failedAtMs),
-        until: new Date(delivery.dueAtMs),
-        lastError: delivery.lastError,
-      };
+    case "retrying": {
+      const { attempt, lastError, failedAtMs, dueAtMs } = delivery;
+      return { state: "retrying", attempt, lastError, since: new Date(failedAtMs), until: new Date(dueAtMs) };
+    }
     case "dead":
-      return { ...base, attempt: delivery.attempt, since: new Date(delivery.deadAtMs), lastError: delivery.lastError };
+      return { state: "dead", attempt: delivery.attempt, since: new Date(delivery.deadAtMs), lastError: delivery.lastError };
     case "pending":
-      return { ...base, attempt: delivery.attempt, lastError: delivery.lastError };
-    case "undelivered":
+      return { state: "pending", attempt: delivery.attempt, lastError: delivery.lastError };
     case "parked":
+      return { state: "pending", parked: true };
+    case "undelivered":
+      return { state: "pending" };
     case "settled":
-      return base;
+      return { state: "acked" };
     default:
       return delivery satisfies never;
   }

@@ -133,7 +133,8 @@ export class MemoryBackend implements Backend {
     if (known !== undefined) return { group: known.group, created: false };
     const group = newGroup(found, { stream, name, options, paused: false, createdAtMs: this.#now() }, store.tokenFloor);
     for (let partition = 0; partition < group.partitions; partition++) {
-      group.putHead(partition, { ...group.head(partition), cursor: progress.startCursor(group, partition, start) });
+      const cursor = progress.startCursor(group, partition, start);
+      group.putHead(partition, { ...group.head(partition), cursor, start: cursor });
     }
     found.groups.set(name, group);
     this.#wake.tell(stream);

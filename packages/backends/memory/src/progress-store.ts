@@ -32,7 +32,7 @@ class Partition {
   dueBoundMs = NEVER;
 
   constructor(cursor: number, token: number) {
-    this.head = { cursor, token, resetToken: token, skipped: 0 }; // tokens of a deleted group of this name are at or below it
+    this.head = { cursor, token, resetToken: token, start: cursor, skipped: 0 }; // tokens of a deleted group of this name are at or below it
   }
 
   *allLeases(): Generator<RangeLease> {
@@ -144,7 +144,7 @@ export class GroupProgress implements ProgressStore {
     part.leases.set(lease.token, [...(part.leases.get(lease.token) ?? []), lease]);
     part.open += lease.open;
     part.expiryBoundMs = Math.min(part.expiryBoundMs, lease.expiresAtMs);
-    if (lease.alone > 1) this.#alone += 1;
+    if (lease.alone > 0) this.#alone += 1;
   }
 
   deleteLease(partition: number, token: number, first: number): void {
@@ -159,7 +159,7 @@ export class GroupProgress implements ProgressStore {
         leases.filter((found) => found !== lease),
       );
     part.open -= lease.open;
-    if (lease.alone > 1) this.#alone -= 1;
+    if (lease.alone > 0) this.#alone -= 1;
   }
 
   // Exceptions
@@ -202,7 +202,7 @@ export class GroupProgress implements ProgressStore {
     const part = this.#part(partition);
     part.exceptions.put(exception);
     part.dueBoundMs = Math.min(part.dueBoundMs, exception.dueAtMs ?? NEVER);
-    if (exception.alone > 1) this.#alone += 1;
+    if (exception.alone > 0) this.#alone += 1;
   }
 
   deleteException(partition: number, sequence: number): void {
@@ -210,7 +210,7 @@ export class GroupProgress implements ProgressStore {
     const exception = exceptions.get(sequence);
     if (exception === null) return;
     exceptions.delete(sequence);
-    if (exception.alone > 1) this.#alone -= 1;
+    if (exception.alone > 0) this.#alone -= 1;
   }
 
   // Dead letters and revocations

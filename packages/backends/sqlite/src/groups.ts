@@ -41,12 +41,8 @@ export const createGroup = (
   const floor = readMeta(sql, META.tokenFloor);
   for (let partition = 0; partition < row.partitions; partition++) {
     // tokens up to the floor were given to an earlier group, and no lease of it fits this one
-    store.putHead(partition, {
-      cursor: progress.startCursor(store, partition, start),
-      token: floor,
-      resetToken: floor,
-      skipped: 0,
-    });
+    const cursor = progress.startCursor(store, partition, start);
+    store.putHead(partition, { cursor, token: floor, resetToken: floor, start: cursor, skipped: 0 });
   }
   return { group: row.record, created: true };
 };

@@ -18,9 +18,9 @@ import type { Unit } from "./transaction.ts";
 
 type ProgressStore = progress.ProgressStore;
 
-const HEAD = "SELECT cursor, token, reset_token, skipped FROM rheo_heads WHERE group_id = ? AND partition = ?";
-const PUT_HEAD = `INSERT INTO rheo_heads (group_id, partition, cursor, token, reset_token, skipped) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (group_id, partition) DO UPDATE SET cursor = excluded.cursor, token = excluded.token, reset_token = excluded.reset_token, skipped = excluded.skipped`;
+const HEAD = "SELECT cursor, token, reset_token, skipped, start FROM rheo_heads WHERE group_id = ? AND partition = ?";
+const PUT_HEAD = `INSERT INTO rheo_heads (group_id, partition, cursor, token, reset_token, skipped, start) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (group_id, partition) DO UPDATE SET cursor = excluded.cursor, token = excluded.token, reset_token = excluded.reset_token, skipped = excluded.skipped, start = excluded.start`;
 // cost: the member's leases, found among those of the group
 const HELD_RANGES =
   "SELECT partition, token, alone, takeovers, leased_at_ms FROM rheo_leases WHERE group_id = ? AND consumer_id = ? AND expires_at_ms > ?";
@@ -80,14 +80,20 @@ export class SqliteProgressStore implements ProgressStore {
   head(partition: number): progress.Head {
     const known = this.#heads.get(partition);
     if (known !== undefined) return known;
-    const [cursor, token, resetToken, skipped] = this.#unit.sql.get(HEAD, this.#groupId, partition) ?? [];
-    const head = { cursor: integer(cursor), token: integer(token), resetToken: integer(resetToken), skipped: integer(skipped) };
+    const [cursor, token, resetToken, skipped, start] = this.#unit.sql.get(HEAD, this.#groupId, partition) ?? [];
+    const head = {
+      cursor: integer(cursor),
+      token: integer(token),
+      resetToken: integer(resetToken),
+      skipped: integer(skipped),
+      start: integer(start),
+    };
     this.#heads.set(partition, head);
     return head;
   }
 
   putHead(partition: number, head: progress.Head): void {
-    this.#unit.sql.run(PUT_HEAD, this.#groupId, partition, head.cursor, head.token, head.resetToken, head.skipped);
+    this.#unit.sql.run(PUT_HEAD, this.#groupId, partition, head.cursor, head.token, head.resetToken, head.skipped, head.start);
     this.#heads.set(partition, head);
   }
 

@@ -13,17 +13,17 @@ const KIND = { backlog: 0, leases: 1, exceptions: 2 } as const;
  * depends on the history or the backlog.
  */
 const SURVEY = `
-SELECT ${KIND.backlog}, h.partition AS a, h.cursor AS b, h.token AS c, h.reset_token AS d, h.skipped AS e, p.largest_bytes AS f
+SELECT ${KIND.backlog}, h.partition AS a, h.cursor AS b, h.token AS c, h.reset_token AS d, h.skipped AS e, p.largest_bytes AS f, h.start AS g
 FROM rheo_heads h JOIN rheo_partitions p ON p.stream_id = ?2 AND p.partition = h.partition
 WHERE h.group_id = ?1 AND p.high_watermark > h.cursor
 UNION ALL
-SELECT ${KIND.leases}, partition, SUM(IIF(expires_at_ms > ?3, open, 0)), MAX(alone) > 1, MIN(expires_at_ms) <= ?3, NULL, NULL
+SELECT ${KIND.leases}, partition, SUM(IIF(expires_at_ms > ?3, open, 0)), MAX(alone) > 0, MIN(expires_at_ms) <= ?3, NULL, NULL, NULL
 FROM rheo_leases WHERE group_id = ?1 GROUP BY partition
 UNION ALL
 SELECT ${KIND.exceptions}, h.partition,
   (SELECT COUNT(*) FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.state = 'leased' AND x.due_at_ms > ?3),
-  EXISTS (SELECT 1 FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.state = 'leased' AND x.alone > 1),
-  EXISTS (SELECT 1 FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.due_at_ms <= ?3), NULL, NULL
+  EXISTS (SELECT 1 FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.state = 'leased' AND x.alone > 0),
+  EXISTS (SELECT 1 FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.due_at_ms <= ?3), NULL, NULL, NULL
 FROM rheo_heads h
 WHERE h.group_id = ?1 AND h.exceptions > 0`;
 
@@ -77,6 +77,12 @@ export const surveyGroup = (sql: Sql, group: GroupRow, nowMs: number, partitions
 
 const toHead = (partition: number, row: Row): SurveyedHead => ({
   partition,
-  head: { cursor: integer(row[2]), token: integer(row[3]), resetToken: integer(row[4]), skipped: integer(row[5]) },
+  head: {
+    cursor: integer(row[2]),
+    token: integer(row[3]),
+    resetToken: integer(row[4]),
+    skipped: integer(row[5]),
+    start: integer(row[7]),
+  },
   largestBytes: integer(row[6]),
 });

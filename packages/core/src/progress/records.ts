@@ -16,16 +16,18 @@ export interface Head {
   readonly token: number;
   /** Tokens up to this one were made stale by a reset. */
   readonly resetToken: number;
+  /** Where the group began here, or began anew: what is at or below was never offered to it. */
+  readonly start: number;
   /** Deliveries that a forced trim took away unsettled (L10). */
   readonly skipped: number;
 }
 
 /**
- * How alone a delivery was leased (T5). 0: together with others of its partition. 1: by itself. On a last attempt also 2: it
- * happened to be all that its member held; the next fetch of the member makes it 1. 3: granted to an idle member, which is given
- * nothing else meanwhile.
+ * Whether a delivery on its last attempt but one, or its last, is alone in its member, so that its expiry proves something (T5).
+ * 0: no. 1: it happened to be all that its member held; the next fetch of the member clears it. 2: granted to an idle member, which
+ * is given nothing else meanwhile.
  */
-export type Alone = 0 | 1 | 2 | 3;
+export type Alone = 0 | 1 | 2;
 
 /** A batch leased in one fetch: the open positions of first..last. Identified by (token, first). */
 export interface RangeLease {
@@ -112,7 +114,7 @@ export interface Survey {
   readonly candidates: readonly Candidate[];
   /** Unexpired leases of the group, over all partitions. */
   readonly inflight: number;
-  /** Whether any lease of the group has `alone` above 1. */
+  /** Whether any lease of the group has `alone` above 0. */
   readonly alone: boolean;
 }
 

@@ -48,9 +48,13 @@ export const replay = (store: ProgressStore, request: ReplayRequest): number => 
   }
   return partitions.reduce((sum, partition) => {
     const after = scope.kind === "after" ? scope.after : store.sequenceAtTime(partition, scope.timeMs) - 1;
-    return sum + rewind(store, partition, Math.max(after, store.watermark(partition).firstSequence - 1));
+    return sum + rewind(store, partition, Math.max(after, firstOffered(store, partition) - 1));
   }, 0);
 };
+
+/** The first retained sequence that was ever offered to the group: it began there or later. */
+const firstOffered = (store: ProgressStore, partition: number): number =>
+  Math.max(store.watermark(partition).firstSequence, store.head(partition).start + 1);
 
 /** Moves the cursor back: one write however many deliveries that re-opens. */
 const rewind = (store: ProgressStore, partition: number, after: number): number => {
@@ -107,7 +111,7 @@ const replayQuery = (
   const matches = queryMatcher(query);
   const passes = compileFilter(store.group.options.filter);
   const { stream } = store.group;
-  const after = Math.max(query.after[partition] ?? 0, store.watermark(partition).firstSequence - 1);
+  const after = Math.max(query.after[partition] ?? 0, firstOffered(store, partition) - 1);
   const until = Math.min(query.until[partition] ?? 0, store.head(partition).cursor);
   let count = 0;
   for (const event of offered(store, partition, after, until)) {
@@ -157,7 +161,8 @@ export const reset = (store: ProgressStore, start: ResolvedStart): number => {
     const { firstSequence } = store.watermark(partition);
     store.clear(partition);
     // one token is spent, so that every token given before is at or below the floor
-    store.putHead(partition, { cursor, token: head.token + 1, resetToken: head.token + 1, skipped: 0 });
+    const token = head.token + 1;
+    store.putHead(partition, { cursor, token, resetToken: token, start: cursor, skipped: 0 });
     if (cursor < head.cursor) count += countOffered(store, partition, Math.max(cursor, firstSequence - 1), head.cursor);
   }
   return count;

@@ -1,6 +1,6 @@
 /** Exceptions that time allows: released ones, retries that are due, single leases that ran out (T1, T3–T5). */
 import type { EventRecord } from "../event.ts";
-import { isSearching, takeLast } from "./last-chance.ts";
+import { attemptOf, isSearching, takeLast } from "./last-chance.ts";
 import type { OrderView } from "./order.ts";
 import { type Pass, sizeOf } from "./pass.ts";
 import type { Alone, Exception } from "./records.ts";
@@ -27,15 +27,15 @@ const take = (pass: Pass, partition: number, exception: Exception, event: EventR
   const next = exception.attempt + 1;
   const spent = exception.attempt >= pass.maxAttempts;
   const expired = exception.state === "leased";
-  if (spent && (!expired || exception.alone > 1)) return end(pass, partition, exception);
+  if (spent && (!expired || exception.alone > 0)) return end(pass, partition, exception);
   const suspect = expired || exception.takeovers > 0;
   if (suspect && next >= pass.maxAttempts) {
-    const takeAlone = (alone: Alone): void =>
-      lease(pass, partition, exception, event, { attempt: pass.maxAttempts, alone }, order);
-    return takeLast(pass, exception.dueAtMs ?? 0, takeAlone);
+    const attempt = attemptOf(pass, exception);
+    const waitingSinceMs = exception.dueAtMs ?? 0;
+    return takeLast(pass, waitingSinceMs, (alone) => lease(pass, partition, exception, event, { attempt, alone }, order));
   }
   if (exception.takeovers > 0 && isSearching(pass)) return;
-  lease(pass, partition, exception, event, { attempt: next, alone: 1 }, order);
+  lease(pass, partition, exception, event, { attempt: next, alone: 0 }, order);
 };
 
 const lease = (

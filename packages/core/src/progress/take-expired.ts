@@ -1,5 +1,5 @@
 /** Range leases that ran out (T1, T4, T5). */
-import { isSearching, takeLast } from "./last-chance.ts";
+import { attemptOf, isSearching, takeLast } from "./last-chance.ts";
 import type { OrderView } from "./order.ts";
 import type { Pass } from "./pass.ts";
 import { openSequences, rangeOf, withoutSequences } from "./ranges.ts";
@@ -16,15 +16,15 @@ export const takeExpired = (pass: Pass, partition: number, order: OrderView): vo
 
 /**
  * The first takeover takes the whole rest; each later one half of it, so that a crasher is found in log2(n) crashes. Attempts stop
- * one short of the last for what was taken from among others, so that innocents are not charged for what they were beside (T5).
+ * one short of the last for what is taken from among others, so that innocents are not charged for what they were beside (T5).
  */
 const takeOver = (pass: Pass, partition: number, lease: RangeLease, eligible: readonly number[], order: OrderView): void => {
   const last = lease.attempt + 1 >= pass.maxAttempts;
-  const byItself = lease.open === 1 && lease.alone > 0;
-  if (byItself && lease.attempt >= pass.maxAttempts && lease.alone > 1) return expire(pass, partition, lease);
-  if (byItself && last) {
-    const take = (alone: Alone): void => move(pass, partition, lease, eligible, { attempt: pass.maxAttempts, alone }, order);
-    return takeLast(pass, lease.expiresAtMs, take);
+  const single = lease.open === 1;
+  if (single && lease.alone > 0 && lease.attempt >= pass.maxAttempts) return expire(pass, partition, lease);
+  if (single && last) {
+    const attempt = attemptOf(pass, lease);
+    return takeLast(pass, lease.expiresAtMs, (alone) => move(pass, partition, lease, eligible, { attempt, alone }, order));
   }
   const searching = lease.takeovers > 0 || last;
   if (searching && isSearching(pass)) return;
@@ -53,7 +53,7 @@ const move = (
     token: pass.token(partition),
     attempt,
     takeovers: lease.takeovers + 1,
-    alone: alone === 0 && sequences.length === 1 ? 1 : alone,
+    alone,
     consumerId: pass.consumerId,
     leasedAtMs: pass.nowMs,
     expiresAtMs: pass.expiresAtMs,

@@ -41,7 +41,7 @@ const lease = (pass: Pass, partition: number, events: readonly EventRecord[], cu
     token: pass.token(partition),
     attempt: 1,
     takeovers: 0,
-    alone: sequences.length === 1 ? 1 : 0,
+    alone: 0,
     consumerId: pass.consumerId,
     leasedAtMs: pass.nowMs,
     expiresAtMs: pass.expiresAtMs,

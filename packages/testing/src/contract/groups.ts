@@ -391,7 +391,7 @@ const pausing: readonly ContractCase[] = [
     await world.rheo.release(at(leases, 3));
     world.clock.advance(1_000);
     await world.rheo.renew(at(leases, 4));
-    expect(await Promise.all(upTo(5).map((n) => world.state(n)))).toEqual(["settled", "retrying", "dead", "pending", "leased"]);
+    expect(await Promise.all(upTo(5).map((n) => world.state(n)))).toEqual(["acked", "retrying", "dead", "pending", "leased"]);
     expect(await world.take()).toEqual([]);
   }),
 ];

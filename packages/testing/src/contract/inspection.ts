@@ -283,9 +283,9 @@ const lists: readonly ContractCase[] = [
     expect(history?.event).toEqual(event);
     expect(history?.groups.map(({ group, state }) => [group, state])).toEqual([
       [GROUP, "leased"],
-      ["filtered", "settled"],
-      ["late", "undelivered"],
-      ["later", "settled"],
+      ["filtered", "acked"],
+      ["late", "pending"],
+      ["later", "acked"],
     ]);
     expect(history?.groups[0]).toMatchObject({ attempt: 1, consumerId: lease.consumerId, until: lease.expiresAt });
     expect(await world.peer.eventHistory(STREAM, "unknown")).toBeNull();

@@ -154,7 +154,7 @@ const fencing: readonly ContractCase[] = [
       await allRefused(world, lease, "reclaimed");
       await world.peer.ack(taken as Lease);
       await allRefused(world, lease, "reclaimed");
-      expect(await world.state(1)).toBe("settled");
+      expect(await world.state(1)).toBe("acked");
     },
   ),
   rule("F2 B22", "they change nothing when the new holder's lease ran out as well, or was given back", async (world) => {
@@ -335,7 +335,7 @@ const expiry: readonly ContractCase[] = [
       const [lease] = await world.lease(2);
       world.clock.advance(LEASE_MS * 3);
       await attempt(world.rheo, lease as Lease);
-      const expected = { ack: "settled", nack: "retrying", reject: "dead", release: "pending", renew: "leased" }[name];
+      const expected = { ack: "acked", nack: "retrying", reject: "dead", release: "pending", renew: "leased" }[name];
       expect(await world.state(1)).toBe(expected);
       expect(await world.state(2)).toBe("expired");
     }),
@@ -393,7 +393,7 @@ const again: readonly ContractCase[] = [
         await settle(world.rheo, lease as Lease);
         await allRefused(world, lease as Lease, "settled");
         await world.rheo.ack(neighbour as Lease);
-        expect(await world.state(2)).toBe("settled");
+        expect(await world.state(2)).toBe("acked");
         expect(await world.state(3)).toBe("leased");
       },
     ),
@@ -583,7 +583,7 @@ const lost: readonly ContractCase[] = [
       faults.failNext("exchange", "lost");
       await refusal(rheo.ack(lease as Lease), "outcome_unknown");
       await stale(rheo.ack(lease as Lease), "settled");
-      expect(await world.state(1)).toBe("settled");
+      expect(await world.state(1)).toBe("acked");
       expect(await world.frontier()).toBe(1);
     },
   ),

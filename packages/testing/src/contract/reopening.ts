@@ -57,6 +57,27 @@ const replays: readonly ContractCase[] = [
       expect(await world.lag()).toBe(0);
     }),
   ),
+  ...[
+    ["by sequence", { fromSequence: 0 }],
+    ["by time", { from: new Date(0) }],
+    ["by query", { query: {} }],
+  ].map(([way, scope]) =>
+    rule(
+      "T7 G1",
+      `replay ${way} re-opens nothing from before the group's start, where nothing was offered to it`,
+      async (world) => {
+        await world.rheo.ensureStream(STREAM);
+        await world.append(5, { partition: 0 });
+        await world.group({ start: { after: 3 } });
+        for (const lease of await world.take(10)) await world.rheo.ack(lease);
+        expect(await world.rheo.replay(STREAM, GROUP, scope as ReplayScope)).toEqual({ reopened: 2 });
+        expect(placesOf(await world.drain())).toEqual(["0/4", "0/5"]);
+        await world.rheo.resetGroup(STREAM, GROUP, { confirm: true, start: { after: 1 } });
+        await world.drain();
+        expect(await world.rheo.replay(STREAM, GROUP, scope as ReplayScope)).toEqual({ reopened: 4 });
+      },
+    ),
+  ),
   rule("T7 O09", "replay never skips what was not delivered yet", async (world) => {
     await world.group();
     await world.append(10);

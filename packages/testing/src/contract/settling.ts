@@ -12,7 +12,7 @@ const transitions: readonly ContractCase[] = [
   rule("T1", "fetch: pending to leased, with the first attempt", async (world) => {
     await world.group();
     await world.append(1);
-    expect(await world.delivery(1)).toMatchObject({ state: "undelivered", attempt: 0 });
+    expect(await world.delivery(1)).toMatchObject({ state: "pending", attempt: 0 });
     const lease = await world.takeOne();
     expect(lease.attempt).toBe(1);
     expect(await world.delivery(1)).toMatchObject({
@@ -27,7 +27,7 @@ const transitions: readonly ContractCase[] = [
     await world.group();
     const lease = at(await world.lease(1), 0);
     world.expire();
-    expect(await world.delivery(1)).toMatchObject({ state: "expired", attempt: 1, since: lease.expiresAt });
+    expect(await world.delivery(1)).toMatchObject({ state: "leased", expired: true, attempt: 1, since: lease.expiresAt });
     const second = await world.peerTakeOne();
     expect(second).toMatchObject({ attempt: 2, consumerId: "b" });
     expect(second.token).toBeGreaterThan(lease.token);
@@ -36,7 +36,7 @@ const transitions: readonly ContractCase[] = [
   rule("T1", "ack: leased to settled, and never offered again", async (world) => {
     await world.group();
     for (const lease of await world.lease(3)) await world.rheo.ack(lease);
-    expect(await world.state(2)).toBe("settled");
+    expect(await world.state(2)).toBe("acked");
     world.clock.advance(DAY_MS);
     expect(await world.peerTake()).toEqual([]);
     expect(await world.peer.leases(STREAM, GROUP)).toEqual([]);

@@ -31,7 +31,7 @@ const SETTLES: readonly (readonly [
   settle: (rheo: Rheo, lease: Lease, transaction: unknown) => Promise<unknown>,
   state: string,
 ])[] = [
-  ["ack", (rheo, lease, transaction) => rheo.ack(lease, { transaction }), "settled"],
+  ["ack", (rheo, lease, transaction) => rheo.ack(lease, { transaction }), "acked"],
   ["nack", (rheo, lease, transaction) => rheo.nack(lease, { delayMs: 60_000, transaction }), "retrying"],
   ["reject", (rheo, lease, transaction) => rheo.reject(lease, { transaction }), "dead"],
   ["release", (rheo, lease, transaction) => rheo.release(lease, { transaction }), "pending"],

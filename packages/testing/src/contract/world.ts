@@ -178,8 +178,10 @@ export class World {
     return found;
   }
 
-  async state(sequence: number, partition = 0): Promise<DeliveryInfo["state"]> {
-    return (await this.delivery(sequence, partition)).state;
+  /** Its state; "expired" for a lease that has run out. */
+  async state(sequence: number, partition = 0): Promise<DeliveryInfo["state"] | "expired"> {
+    const { state, expired } = await this.delivery(sequence, partition);
+    return expired ? "expired" : state;
   }
 
   /** Everything that can be seen of a group, to compare before and after. */

@@ -21,6 +21,8 @@ export interface ModelDelivery {
   dueAtMs: number;
   /** A lease on it ran out: it may have crashed its member. */
   suspect: boolean;
+  /** Before the group's start: it counts as acked, and nothing re-opens it. */
+  outside: boolean;
 }
 
 export const MAX_ATTEMPTS = 3;
@@ -62,6 +64,7 @@ export class ModelGroup {
       expiresAtMs: 0,
       dueAtMs: 0,
       suspect: false,
+      outside: false,
     });
   }
 
@@ -210,7 +213,7 @@ export class ModelGroup {
     for (const delivery of this.deliveries()) {
       if (delivery.state === "leased") this.#end(delivery, why);
       const before = delivery.event.sequence <= (after[delivery.event.partition] ?? 0);
-      Object.assign(delivery, { state: before ? "acked" : "new", attempt: 0, suspect: false });
+      Object.assign(delivery, { state: before ? "acked" : "new", attempt: 0, suspect: false, outside: before });
     }
     for (const name of this.#given) if (this.#ended.get(name)?.why !== why) this.#ended.delete(name);
   }

@@ -1,5 +1,5 @@
 /** Runs commands against a store and the model, and compares the two after each. */
-import { ack, FrozenClock, type Lease, type Outcome, Rheo, reject, release, retry } from "@rheo/core";
+import { ack, type DeliveryInfo, FrozenClock, type Lease, type Outcome, Rheo, reject, release, retry } from "@rheo/core";
 import { type BackendUnderTest, openStore, type StoreUnderTest } from "../store.ts";
 import { type Command, LEASE_MS, MEMBERS, PARTITIONS } from "./commands.ts";
 import { Fault, MAX_ATTEMPTS, type ModelDelivery, type ModelEvent, ModelGroup, must, placeOf } from "./model.ts";
@@ -224,9 +224,9 @@ class Run {
   /** Deliveries that were offered before. Whether an ordered group has looked at one yet is the store's choice. */
   async #offered(group: ModelGroup, wanted: (delivery: ModelDelivery) => boolean): Promise<ModelDelivery[]> {
     const found: ModelDelivery[] = [];
-    for (const delivery of group.deliveries().filter(wanted)) {
+    for (const delivery of group.deliveries().filter((candidate) => !candidate.outside && wanted(candidate))) {
       if (delivery.state !== "new") found.push(delivery);
-      else if (group.ordering !== "none" && (await this.#stateOf(group, delivery.event)) === "parked") found.push(delivery);
+      else if (group.ordering !== "none" && (await this.#deliveryOf(group, delivery.event))?.parked) found.push(delivery);
     }
     return found;
   }
@@ -336,14 +336,17 @@ class Run {
 
   async #compareHistories(group: ModelGroup): Promise<void> {
     for (const { event, state } of group.deliveries()) {
-      const found = await this.#stateOf(group, event);
-      must(found === (state === "acked" ? "settled" : state), `${group.name} ${placeOf(event)}: ${found}, expected ${state}`);
+      const found = await this.#deliveryOf(group, event);
+      must(
+        found?.state === (state === "new" ? "pending" : state),
+        `${group.name} ${placeOf(event)}: ${found?.state}, expected ${state}`,
+      );
     }
   }
 
-  async #stateOf(group: ModelGroup, event: ModelEvent): Promise<string | undefined> {
+  async #deliveryOf(group: ModelGroup, event: ModelEvent): Promise<DeliveryInfo | undefined> {
     const history = await this.#rheo.eventHistory(STREAM, event.id);
-    return history?.groups.find((candidate) => candidate.group === group.name)?.state;
+    return history?.groups.find((candidate) => candidate.group === group.name);
   }
 
   async #openMembers(backends: readonly StoreUnderTest["backend"][]): Promise<void> {

@@ -57,6 +57,7 @@ CREATE TABLE rheo_heads (
   token INTEGER NOT NULL,
   reset_token INTEGER NOT NULL,
   skipped INTEGER NOT NULL DEFAULT 0,
+  start INTEGER NOT NULL,                    -- where the group began: what is at or below was never offered to it
   exceptions INTEGER NOT NULL DEFAULT 0,     -- how many there are in rheo_exceptions; kept by triggers
   PRIMARY KEY (group_id, partition)
 ) STRICT, WITHOUT ROWID;

@@ -24,7 +24,7 @@ const toLease = (row: Row): RangeLease => ({
   firstFailedAtMs: integerOrNull(row[11]),
 });
 
-export const toAlone = (value: unknown): progress.Alone => (value === 1 || value === 2 || value === 3 ? value : 0);
+export const toAlone = (value: unknown): progress.Alone => (value === 1 || value === 2 ? value : 0);
 
 // cost: the leases of the partition, which are few
 const ALL = `SELECT ${COLUMNS} FROM rheo_leases WHERE group_id = ? AND partition = ? ORDER BY first_sequence`;
