@@ -119,7 +119,7 @@ const expire: KillStep = {
     const { inflight, members } = await rheo.groupInfo(stream, group);
     const held = members.find(({ consumerId }) => consumerId === VICTIM)?.leases ?? 0;
     return {
-      detail: `${how}; ${holder === undefined ? "nothing is held" : `${place(holder)} is ${holder.state}, ${VICTIM} holds ${held} leases`}`,
+      detail: `${how}; ${holder === undefined ? "nothing is held" : `${place(holder)} is ${holder.expired ? "expired" : holder.state}, ${VICTIM} holds ${held} leases`}`,
       expected: {
         "no live lease is left": inflight === 0 && held === 0,
         "an unsettled event has an expired lease": found.settled.get() ? holder === undefined : holder?.expired === true,
