@@ -7,11 +7,10 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { chown, mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "./free-port.ts";
+import { answers, freePort } from "./ports.ts";
 
 /** Nobody: exists on every Linux. */
 const UNPRIVILEGED = 65_534;
@@ -133,16 +132,6 @@ const relaunch = async (start: () => Promise<ChildProcess>): Promise<ChildProces
     }
   }
 };
-
-const answers = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
-  });
 
 /** SIGKILL to a process and its children, children first asked of /proc so that none outlives it. */
 const killTree = (pid: number | undefined): void => {

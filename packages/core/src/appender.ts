@@ -42,7 +42,7 @@ export class Appender {
   readonly #partitions = new Map<string, number>();
   readonly #spread = new Map<string, number>();
   #queue: Pending[] = [];
-  #writing: Promise<void> | null = null;
+  #isDraining = false;
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: { backend: Backend; clock: Clock; nextId: IdSource; maxEventBytes: number; emit: Emit }) {
@@ -158,11 +158,13 @@ export class Appender {
     }
     return new Promise<AppendAnswer>((resolve, reject) => {
       this.#queue.push({ request, resolve, reject });
-      this.#writing ??= this.#drain();
+      if (!this.#isDraining) void this.#drain();
     });
   }
 
+  /** Writes what waits, one write at a time. Never rejects: each call gets its own answer or error. */
   async #drain(): Promise<void> {
+    this.#isDraining = true;
     await Promise.resolve(); // calls of the same tick join the first write
     while (this.#queue.length > 0) {
       const batch = this.#takeBatch();
@@ -173,7 +175,7 @@ export class Appender {
         for (const pending of batch) pending.reject(error);
       }
     }
-    this.#writing = null;
+    this.#isDraining = false;
   }
 
   /** As many waiting calls as fit in one write; at least one. */

@@ -17,4 +17,5 @@ export * as progress from "./progress/index.ts";
 export type * from "./progress/records.ts";
 export { queryMatcher } from "./query.ts";
 export { retryDelayMs } from "./retry-policy.ts";
+export { isSameEvent } from "./same-event.ts";
 export { cleanText, isStorable, utf8Bytes } from "./text.ts";

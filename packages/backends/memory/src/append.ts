@@ -1,5 +1,5 @@
 import { type AppendAnswer, type AppendRequest, type Event, type EventRecord, type NewEvent, RheoError } from "@rheo/core";
-import { sameJson } from "@rheo/core/internal";
+import { isSameEvent } from "@rheo/core/internal";
 import type { Store, Stream } from "./schema.ts";
 
 /** Appends each request by itself: first all of it is checked, then all of it is written. */
@@ -40,7 +40,7 @@ const planFor = (
   const steps: Step[] = [];
   for (const [index, event] of events.entries()) {
     const known = stream.ids.get(event.id) ?? fresh.get(event.id);
-    if (known !== undefined && !isSame(known, event)) return { kind: "id_conflict", index, stored: known };
+    if (known !== undefined && !isSameEvent(known, event)) return { kind: "id_conflict", index, stored: known };
     const highWatermark = watermarks[event.partition] ?? 0;
     if (known === undefined && event.expectedSequence !== null && event.expectedSequence !== highWatermark) {
       return { kind: "sequence_conflict", index, highWatermark };
@@ -59,14 +59,6 @@ const nextSequence = (stream: Stream, partition: number, highWatermark: number):
   if (highWatermark < Number.MAX_SAFE_INTEGER) return highWatermark + 1;
   throw new RheoError("unavailable", `Partition ${partition} of "${stream.record.name}" has used up its sequences.`);
 };
-
-const isSame = (stored: EventRecord, event: NewEvent): boolean =>
-  stored.type === event.type &&
-  stored.key === event.key &&
-  isSameText(stored.payload, event.payload) &&
-  isSameText(stored.metadata, event.metadata);
-
-const isSameText = (a: string, b: string): boolean => a === b || sameJson(JSON.parse(a), JSON.parse(b));
 
 const write = (stream: Stream, record: EventRecord): void => {
   const log = stream.logs[record.partition];

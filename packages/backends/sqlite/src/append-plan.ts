@@ -7,7 +7,7 @@ import {
   type NewEvent,
   RheoError,
 } from "@rheo/core";
-import { sameJson } from "@rheo/core/internal";
+import { isSameEvent } from "@rheo/core/internal";
 import type { PartitionRow, StreamRow } from "./tables/streams.ts";
 
 /** An event with everything that its row needs. */
@@ -102,7 +102,7 @@ class Draft {
     const { streamId } = this.stream;
     const stored = this.ids.get(event.id) ?? this.#kept.idOf(streamId, event.id) ?? this.#view.stored(streamId, event.id);
     if (stored !== null) {
-      if (!isSame(stored, event)) return { kind: "id_conflict", index, stored };
+      if (!isSameEvent(stored, event)) return { kind: "id_conflict", index, stored };
       return { sequence: stored.sequence, timestampMs: stored.timestampMs, duplicate: stored };
     }
     const row = this.partitions.get(event.partition) ?? this.#kept.partitionOf(streamId, event.partition);
@@ -137,11 +137,3 @@ const usedUp = (stream: string, partition: number): RheoError =>
     `Partition ${partition} of "${stream}" has used up its sequences: the last is ${Number.MAX_SAFE_INTEGER}. Append to another partition or stream. Nothing was written.`,
     { stream, partition },
   );
-
-const isSame = (stored: EventRecord, event: NewEvent): boolean =>
-  stored.type === event.type &&
-  stored.key === event.key &&
-  isSameText(stored.payload, event.payload) &&
-  isSameText(stored.metadata, event.metadata);
-
-const isSameText = (a: string, b: string): boolean => a === b || sameJson(JSON.parse(a), JSON.parse(b));

@@ -6,8 +6,8 @@ import type { ResolvedStart } from "../group.ts";
 import { LIMITS } from "../limits.ts";
 import { queryMatcher } from "../query.ts";
 import { holds, openSequences, withoutSequences } from "./ranges.ts";
-import type { Exception, ProgressStore } from "./records.ts";
-import { replaceLease, revoke } from "./writes.ts";
+import type { ProgressStore } from "./records.ts";
+import { replaceLease, revoke, unstarted } from "./writes.ts";
 
 const PAGE = 1_000;
 
@@ -132,25 +132,8 @@ const reopen = (store: ProgressStore, partition: number, sequence: number, key: 
   const exception = store.exception(partition, sequence);
   if (exception?.state === "leased") revoke(store, partition, exception.token, [sequence], "reset");
   store.deleteDeadLetter(partition, sequence);
-  store.putException(partition, pending(sequence, keyToKeep(store, key)));
+  store.putException(partition, unstarted(sequence, keyToKeep(store, key), "pending"));
 };
-
-const pending = (sequence: number, key: string | null): Exception => ({
-  sequence,
-  state: "pending",
-  attempt: 0,
-  takeovers: 0,
-  token: 0,
-  alone: 0,
-  consumerId: null,
-  leasedAtMs: 0,
-  dueAtMs: 0,
-  key,
-  reason: null,
-  stack: null,
-  firstFailedAtMs: null,
-  failedAtMs: null,
-});
 
 /** Starts the group anew: leases are stale, dead letters gone. How many offered deliveries are open again. */
 export const reset = (store: ProgressStore, start: ResolvedStart): number => {
@@ -177,7 +160,7 @@ export const redrive = (store: ProgressStore, { stream, select, purge }: Redrive
     if (matches !== null && !store.eventsAt(partition, [sequence], 1).some((event) => matches(stream, event))) continue;
     if (header === undefined && !purge) continue;
     store.deleteDeadLetter(partition, sequence);
-    if (!purge) store.putException(partition, pending(sequence, keyToKeep(store, header?.key ?? null)));
+    if (!purge) store.putException(partition, unstarted(sequence, keyToKeep(store, header?.key ?? null), "pending"));
     count += 1;
   }
   return count;

@@ -5,7 +5,7 @@ import { LIMITS } from "../limits.ts";
 import type { OrderView } from "./order.ts";
 import { type Pass, sizeOf } from "./pass.ts";
 import { rangeOf } from "./ranges.ts";
-import type { Exception } from "./records.ts";
+import { unstarted } from "./writes.ts";
 
 /** Events read at a time where not all of them are leased. */
 const SCAN_PAGE = 500;
@@ -25,7 +25,7 @@ export const takeNew = (pass: Pass, partition: number, order: OrderView, matches
     const page = store.events(partition, place.cursor, limit, LIMITS.fetchBytes);
     pass.scanLeft -= page.length;
     const { leased, parked, cursor } = sift(pass, page, place.cursor, order, matches);
-    for (const event of parked) store.putException(partition, parkedException(event));
+    for (const event of parked) store.putException(partition, unstarted(event.sequence, event.key, "parked"));
     lease(pass, partition, leased, cursor, order);
     if (page.length === 0 || cursor !== page[page.length - 1]?.sequence) return;
   }
@@ -79,20 +79,3 @@ const sift = (pass: Pass, page: readonly EventRecord[], from: number, order: Ord
   }
   return { leased, parked, cursor };
 };
-
-const parkedException = (event: EventRecord): Exception => ({
-  sequence: event.sequence,
-  state: "parked",
-  attempt: 0,
-  takeovers: 0,
-  token: 0,
-  alone: 0,
-  consumerId: null,
-  leasedAtMs: 0,
-  dueAtMs: null,
-  key: event.key,
-  reason: null,
-  stack: null,
-  firstFailedAtMs: null,
-  failedAtMs: null,
-});

@@ -1,7 +1,7 @@
 /** Writes that several operations share. */
 
 import { rangeOf } from "./ranges.ts";
-import type { DeadLetter, ProgressStore, RangeLease, Revocation } from "./records.ts";
+import type { DeadLetter, Exception, ProgressStore, RangeLease, Revocation } from "./records.ts";
 
 /** Puts what is left of a lease in its place. */
 export const replaceLease = (store: ProgressStore, partition: number, lease: RangeLease, rest: RangeLease | null): void => {
@@ -35,3 +35,21 @@ export const bury = (
 /** What a dead letter says whose lease ran out. */
 export const expiryReason = (consumerId: string, attempt: number): string =>
   `The lease of attempt ${attempt} ran out: consumer "${consumerId}" stopped, hung or was cut off before settling.`;
+
+/** A delivery that has not been started: re-opened and pending, or parked behind its key. */
+export const unstarted = (sequence: number, key: string | null, state: "pending" | "parked"): Exception => ({
+  sequence,
+  state,
+  attempt: 0,
+  takeovers: 0,
+  token: 0,
+  alone: 0,
+  consumerId: null,
+  leasedAtMs: 0,
+  dueAtMs: state === "pending" ? 0 : null,
+  key,
+  reason: null,
+  stack: null,
+  firstFailedAtMs: null,
+  failedAtMs: null,
+});

@@ -45,6 +45,12 @@ const SCOPES: readonly (readonly [title: string, scope: ReplayScope, places: str
   ["what a query that matches nothing matches", { query: { type: "none" } }, ""],
 ];
 
+const EVERYTHING: readonly (readonly [way: string, scope: ReplayScope])[] = [
+  ["by sequence", { fromSequence: 0 }],
+  ["by time", { from: new Date(0) }],
+  ["by query", { query: {} }],
+];
+
 const replays: readonly ContractCase[] = [
   ...SCOPES.map(([title, scope, places]) =>
     rule("T7 O10", `replay re-opens exactly what was offered and lies in its scope: ${title}`, async (world) => {
@@ -57,11 +63,7 @@ const replays: readonly ContractCase[] = [
       expect(await world.lag()).toBe(0);
     }),
   ),
-  ...[
-    ["by sequence", { fromSequence: 0 }],
-    ["by time", { from: new Date(0) }],
-    ["by query", { query: {} }],
-  ].map(([way, scope]) =>
+  ...EVERYTHING.map(([way, scope]) =>
     rule(
       "T7 G1",
       `replay ${way} re-opens nothing from before the group's start, where nothing was offered to it`,
@@ -70,11 +72,11 @@ const replays: readonly ContractCase[] = [
         await world.append(5, { partition: 0 });
         await world.group({ start: { after: 3 } });
         for (const lease of await world.take(10)) await world.rheo.ack(lease);
-        expect(await world.rheo.replay(STREAM, GROUP, scope as ReplayScope)).toEqual({ reopened: 2 });
+        expect(await world.rheo.replay(STREAM, GROUP, scope)).toEqual({ reopened: 2 });
         expect(placesOf(await world.drain())).toEqual(["0/4", "0/5"]);
         await world.rheo.resetGroup(STREAM, GROUP, { confirm: true, start: { after: 1 } });
         await world.drain();
-        expect(await world.rheo.replay(STREAM, GROUP, scope as ReplayScope)).toEqual({ reopened: 4 });
+        expect(await world.rheo.replay(STREAM, GROUP, scope)).toEqual({ reopened: 4 });
       },
     ),
   ),

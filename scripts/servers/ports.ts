@@ -1,4 +1,4 @@
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 
 /** A port of the loopback that nothing listens on at this moment. */
 export const freePort = (): Promise<number> =>
@@ -11,4 +11,15 @@ export const freePort = (): Promise<number> =>
         typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port")),
       );
     });
+  });
+
+/** Whether something takes connections there. */
+export const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
   });

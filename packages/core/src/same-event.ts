@@ -1,0 +1,12 @@
+import type { NewEvent } from "./backend.ts";
+import type { EventRecord } from "./event.ts";
+import { sameJson } from "./filter.ts";
+
+/** Whether appending an event under a stored id means the same event again (L4): content by JSON meaning, whatever its text. */
+export const isSameEvent = (stored: EventRecord, event: NewEvent): boolean =>
+  stored.type === event.type &&
+  stored.key === event.key &&
+  isSameText(stored.payload, event.payload) &&
+  isSameText(stored.metadata, event.metadata);
+
+const isSameText = (a: string, b: string): boolean => a === b || sameJson(JSON.parse(a), JSON.parse(b));
