@@ -73,14 +73,20 @@ const parseRecord = (stream: string, record: EventRecord): Event =>
     timestamp: new Date(record.timestampMs),
     type: record.type,
     key: record.key,
-    metadata: record.metadata === "{}" ? NO_METADATA : (deepFreeze(JSON.parse(record.metadata)) as Metadata), // written by append only
-    payload: deepFreeze(JSON.parse(record.payload)) as Json, // JSON.parse gives JSON
+    metadata: parseMetadata(record.metadata),
+    payload: deepFreeze(JSON.parse(record.payload) as Json), // JSON.parse gives JSON
   });
 
+const parseMetadata = (text: string): Metadata => (text === "{}" ? NO_METADATA : deepFreeze(JSON.parse(text) as Metadata)); // written by append only
+
 /** Freezes a tree of plain JSON in place. */
-export const deepFreeze = (value: unknown): unknown => {
+export const deepFreeze = <Value>(value: Value): Value => {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) for (const item of value) deepFreeze(item);
-  else for (const item of Object.values(value)) deepFreeze(item);
-  return Object.freeze(value);
+  Object.freeze(value);
+  // scalars, which are most of it, cost no call
+  for (const name in value) {
+    const item = value[name];
+    if (typeof item === "object" && item !== null) deepFreeze(item);
+  }
+  return value;
 };
