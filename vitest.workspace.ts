@@ -11,6 +11,7 @@ export default defineConfig({
       project("core", ["packages/core/test/**/*.test.ts"]),
       project("memory", ["packages/backends/memory/test/**/*.test.ts"]),
       project("sqlite", ["packages/backends/sqlite/test/**/*.test.ts"], 60_000),
+      project("postgres", ["packages/backends/postgres/test/**/*.test.ts"], 120_000),
       project("runtime", ["packages/runtime/test/**/*.test.ts"], 60_000),
       project("contract", ["packages/testing/test/**/*.test.ts"], 120_000),
       project("demo", ["apps/*/test/**/*.test.ts"], 60_000),

@@ -71,6 +71,6 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 /** The most commands of one run. */
-export const MAX_COMMANDS = 60;
+const MAX_COMMANDS = 60;
 
 export const commands: fc.Arbitrary<Command[]> = fc.array(command, { minLength: 1, maxLength: MAX_COMMANDS, size: "max" });

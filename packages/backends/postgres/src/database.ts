@@ -1,0 +1,127 @@
+/** Running statements: what is retried, what a failure means, and what becomes of the connection. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { RheoError } from "@rheo/core";
+import { isRefusal, isTransient, outcomeUnknown, unavailable } from "./errors.ts";
+import { inSchema } from "./identifiers.ts";
+import type { ResolvedOptions } from "./options.ts";
+import { type ClientLike, Connections, deadline } from "./pool.ts";
+
+/** A value as the server sends it: text. */
+type Cell = string | null;
+export type Row = readonly Cell[];
+export type Value = string | number | boolean | null | readonly number[];
+
+/** A statement, with the schema written `@.`, and whether it writes: then a lost answer is not a failure. */
+export interface Statement {
+  readonly text: string;
+  readonly writes: boolean;
+}
+
+/** Tries of a statement that conflicts with others. Each was undone by the server as a whole. */
+const MAX_TRIES = 8;
+/** Migrations wait for one another, and may have much to do. */
+const LONG_MS = 3_600_000;
+/** The longest pause before the second try, in ms; doubled for each further one. */
+const PAUSE_MS = 4;
+
+const asText = { getTypeParser: () => (value: Cell) => value };
+
+export class Database {
+  readonly #options: ResolvedOptions;
+  readonly #connections: Connections;
+  readonly #random: () => number;
+  /** Statements with the schema filled in. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(options: ResolvedOptions, random: () => number) {
+    this.#options = options;
+    this.#random = random;
+    this.#connections = new Connections(options);
+  }
+
+  get connections(): Connections {
+    return this.#connections;
+  }
+
+  /** A statement as it is sent. */
+  textOf(text: string): string {
+    const known = this.#texts.get(text) ?? inSchema(text, this.#options.schema);
+    this.#texts.set(text, known);
+    return known;
+  }
+
+  /** Runs one statement in a transaction of its own. @throws unavailable, outcome_unknown */
+  async run(statement: Statement, values: readonly Value[] = []): Promise<readonly Row[]> {
+    const query = { text: this.textOf(statement.text), values: [...values], rowMode: "array", types: asText };
+    for (let attempt = 1; ; attempt++) {
+      const client = await this.#connections.borrow();
+      try {
+        const rows = await this.send(client, query);
+        client.release();
+        return rows;
+      } catch (error) {
+        client.release(isRefusal(error) ? undefined : asError(error));
+        if (!this.#mayRetry(statement, error, attempt))
+          throw isRefusal(error) || !statement.writes ? unavailable(error) : outcomeUnknown(error);
+      }
+      await this.#pause(attempt);
+    }
+  }
+
+  /** Several statements on one connection, in one transaction, which may take long. @throws unavailable, outcome_unknown - the commit was not answered */
+  async transaction<Result>(
+    work: (run: (text: string, values?: readonly Value[]) => Promise<readonly Row[]>) => Promise<Result>,
+  ): Promise<Result> {
+    const client = await this.#connections.borrow();
+    let committing = false;
+    try {
+      await this.send(client, { text: "BEGIN" }, LONG_MS);
+      const result = await work((text, values) => {
+        // several statements can only be sent without values
+        const parameters = values === undefined ? {} : { values: [...values] };
+        return this.send(client, { text: this.textOf(text), ...parameters, rowMode: "array", types: asText }, LONG_MS);
+      });
+      committing = true;
+      await this.send(client, { text: "COMMIT" }, LONG_MS);
+      client.release();
+      return result;
+    } catch (error) {
+      // a connection in the middle of a transaction is of no use to anybody
+      client.release(asError(error));
+      if (RheoError.is(error)) throw error;
+      throw committing && !isRefusal(error) ? outcomeUnknown(error) : unavailable(error);
+    }
+  }
+
+  async send(client: ClientLike, query: object, timeoutMs: number = this.#options.statementTimeoutMs): Promise<readonly Row[]> {
+    const timer = deadline(timeoutMs, () => new Error(`no answer within ${timeoutMs} ms`));
+    const running = client.query(query);
+    try {
+      const { rows } = await Promise.race([running, timer.expired]);
+      return rows as readonly Row[]; // rowMode and types make them arrays of text
+    } catch (error) {
+      running.catch(() => undefined);
+      throw error;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #mayRetry({ writes }: Statement, error: unknown, attempt: number): boolean {
+    if (isTransient(error)) return attempt < MAX_TRIES;
+    // a connection that broke while it was idle shows at its next statement; a read does no harm twice
+    return !writes && !isRefusal(error) && attempt < 2;
+  }
+
+  #pause(attempt: number): Promise<void> {
+    return sleep(this.#random() * PAUSE_MS * 2 ** (attempt - 1));
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+
+/** The JSON in the only cell of the only row. */
+export const jsonOf = (rows: readonly Row[]): Record<string, unknown> => {
+  const text = rows[0]?.[0];
+  return JSON.parse(text ?? "null") as Record<string, unknown>; // our own functions return objects
+};

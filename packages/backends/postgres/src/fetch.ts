@@ -1,0 +1,104 @@
+import type { EventRecord, ExchangeAnswer, ExchangeRequest, Grant } from "@rheo/core";
+import { type Answer, checkFound } from "./answers.ts";
+import type { Row, Statement, Value } from "./database.ts";
+import { allGone, type SettledRuns, toResults, toSettlements } from "./settle.ts";
+import type { Turn } from "./turns.ts";
+
+export const EXCHANGE: Statement = {
+  text: "SELECT * FROM @.exchange($1, $2, $3::jsonb, $4::integer, $5::bigint, $6, $7::bigint, $8::integer[], $9::integer, $10::integer, $11::integer, $12::bigint)",
+  writes: true,
+};
+
+/** The first row's: see `fetch.sql.ts`. */
+interface Header extends Answer {
+  readonly ordering?: string;
+  readonly settled?: SettledRuns;
+  readonly turn?: number;
+  readonly streak?: number;
+  readonly more?: boolean;
+  readonly died?: ExchangeAnswer["died"];
+  readonly leasedAt?: number;
+  readonly expiresAt?: number;
+  /** A partition that somebody else held, where nothing could be given because of that. */
+  readonly skipped?: number;
+  readonly grants?: readonly (readonly [partition: number, token: number, attempt: number, count: number])[] | null;
+}
+
+/** What came of an exchange: the port's answer, and what this process wants to know besides. */
+export interface Exchanged {
+  readonly answer: ExchangeAnswer;
+  readonly ordering: string;
+  readonly streamId: number | null;
+  readonly turn: Turn;
+  /** A partition to wait for, in a call of its own; null: none. */
+  readonly waitFor: number | null;
+}
+
+export const exchangeValues = (
+  { stream, group, settlements, fetch }: ExchangeRequest,
+  turn: Turn,
+  waitFor: number | null,
+  nowMs: number | null,
+): Value[] => [
+  stream,
+  group,
+  toSettlements(settlements),
+  fetch?.limit ?? null,
+  fetch?.maxBytes ?? null,
+  fetch?.consumerId ?? null,
+  fetch?.leaseMs ?? null,
+  fetch?.partitions ?? null,
+  turn.partition,
+  turn.streak,
+  waitFor,
+  nowMs,
+];
+
+/** @throws stream_not_found, group_not_found - only where something was to be fetched */
+export const toExchanged = (request: ExchangeRequest, rows: readonly Row[], before: Turn): Exchanged => {
+  const { stream, group, settlements, fetch } = request;
+  const header = JSON.parse(rows[0]?.[6] ?? "{}") as Header; // our own function wrote it
+  if (header.missing !== undefined) {
+    if (fetch !== null) checkFound(header, stream, group);
+    return {
+      answer: { settled: allGone(settlements), grants: [], more: false, died: [] },
+      ordering: "none",
+      streamId: null,
+      turn: before,
+      waitFor: null,
+    };
+  }
+  return {
+    answer: {
+      settled: toResults(settlements, header.settled ?? []),
+      grants: toGrants(header, rows),
+      more: header.more ?? false,
+      died: header.died ?? [],
+    },
+    ordering: header.ordering ?? "none",
+    streamId: header.stream ?? null,
+    turn: { partition: header.turn ?? before.partition, streak: header.streak ?? before.streak },
+    waitFor: header.skipped ?? null,
+  };
+};
+
+const toGrants = ({ grants, leasedAt = 0, expiresAt = 0 }: Header, rows: readonly Row[]): Grant[] => {
+  let next = 1;
+  return (grants ?? []).map(([partition, token, attempt, count]) => {
+    const events = rows.slice(next, next + count).map((row) => toRecord(row, partition));
+    next += count;
+    return { partition, token, attempt, leasedAtMs: leasedAt, expiresAtMs: expiresAt, events };
+  });
+};
+
+/** A row of the type event_row. */
+export const toRecord = (row: Row, partition: number): EventRecord => ({
+  id: row[1] ?? "",
+  partition,
+  sequence: Number(row[0]),
+  timestampMs: Number(row[2]),
+  type: row[3] ?? null,
+  key: row[4] ?? null,
+  metadata: row[5] ?? "{}",
+  payload: row[6] ?? "null",
+});

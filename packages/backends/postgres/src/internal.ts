@@ -1,0 +1,4 @@
+export { PostgresBackend } from "./backend.ts";
+export { MIGRATIONS } from "./migrations/index.ts";
+export { programOf } from "./program.ts";
+export { SCHEMA_VERSION } from "./schema.ts";

@@ -1,0 +1,4 @@
+/** Forward migrations, in order: number n takes the schema from version n to n + 1. What has been released never changes. */
+import { INITIAL } from "./0001-initial.sql.ts";
+
+export const MIGRATIONS: readonly string[] = [INITIAL];

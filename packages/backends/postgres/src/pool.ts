@@ -1,0 +1,118 @@
+/** Connections: those of a pool of ours or of the user's, each borrowed for one statement or one transaction. */
+import pg from "pg";
+import { noConnection, unavailable } from "./errors.ts";
+import type { ResolvedOptions } from "./options.ts";
+
+/** What is used of a connection of pg. */
+export interface ClientLike {
+  query(query: object): Promise<{ readonly rows: readonly unknown[] }>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  release(error?: Error | boolean): void;
+}
+
+/** What is used of a pool of pg. */
+export interface PoolLike {
+  connect(): Promise<ClientLike>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect", listener: (client: ClientLike) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "connect", listener: (client: ClientLike) => void): unknown;
+}
+
+/** Connections beyond these few seconds idle are closed. */
+const IDLE_MS = 30_000;
+
+/** Errors of connections are told by the statements that they break; one that breaks while idle has left the pool. */
+const ignore = (): void => undefined;
+
+export class Connections {
+  readonly #options: ResolvedOptions;
+  readonly #pool: PoolLike;
+  readonly #end: () => Promise<void>;
+  /** Connections that have our listener. */
+  readonly #heard = new WeakSet<object>();
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options;
+    const { source, connectTimeoutMs } = options;
+    if (source.kind === "pool") {
+      const { pool } = source;
+      this.#pool = pool;
+      this.#end = async () => {
+        pool.removeListener("error", ignore);
+        pool.removeListener("connect", this.#listen);
+      };
+    } else {
+      const own = new pg.Pool({
+        connectionString: source.url,
+        max: source.maxConnections,
+        connectionTimeoutMillis: connectTimeoutMs,
+        idleTimeoutMillis: IDLE_MS,
+        keepAlive: true,
+      });
+      this.#pool = own;
+      this.#end = () => own.end();
+    }
+    this.#pool.on("error", ignore);
+    // a server may end a connection with the very packet that opens it: before anybody who asked for it can listen
+    this.#pool.on("connect", this.#listen);
+  }
+
+  /** A connection; the caller releases it. @throws unavailable - within the limit, when there is none */
+  async borrow(): Promise<ClientLike> {
+    const { connectTimeoutMs } = this.#options;
+    let late = false;
+    const connecting = this.#pool.connect().then((client) => {
+      this.#listen(client);
+      if (late) client.release();
+      return client;
+    });
+    const timer = deadline(connectTimeoutMs, () => noConnection(connectTimeoutMs));
+    try {
+      return await Promise.race([connecting, timer.expired]);
+    } catch (error) {
+      late = true;
+      connecting.catch(ignore);
+      throw unavailable(error);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** For a connection outside the pool: how it is made. Null when the user's pool does not say. */
+  separate(): pg.Client | null {
+    const { source, connectTimeoutMs } = this.#options;
+    const common = { keepAlive: true, connectionTimeoutMillis: connectTimeoutMs };
+    if (source.kind === "url") return new pg.Client({ ...common, connectionString: source.url });
+    const options: unknown = Reflect.get(source.pool, "options");
+    if (typeof options !== "object" || options === null) return null;
+    // a pool hides its password from those who copy its options
+    const password: unknown = Reflect.get(options, "password");
+    return new pg.Client({
+      ...options,
+      ...common,
+      ...(typeof password === "string" || typeof password === "function" ? { password: password as string } : {}),
+    });
+  }
+
+  /** Ends a pool of ours; one of the user's is left alone. */
+  end(): Promise<void> {
+    return this.#end();
+  }
+
+  /** Without a listener an error of a borrowed connection would end the process. */
+  readonly #listen = (client: ClientLike): void => {
+    if (this.#heard.has(client)) return;
+    this.#heard.add(client);
+    client.on("error", ignore);
+  };
+}
+
+/** Rejects after a time, unless cancelled. */
+export const deadline = (timeoutMs: number, error: () => Error): { readonly expired: Promise<never>; cancel(): void } => {
+  let handle: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    handle = setTimeout(() => reject(error()), timeoutMs);
+  });
+  return { expired, cancel: () => clearTimeout(handle) };
+};

@@ -1,0 +1,61 @@
+import type { Settlement, SettleOutcome, SettleResult } from "@rheo/core";
+import type { Statement } from "./database.ts";
+import { multirange, type Run, spread } from "./positions.ts";
+
+/** Inside a transaction of the user's: see `settle.sql.ts`. */
+export const SETTLE_WITHIN: Statement = { text: "SELECT @.settle_within($1, $2, $3::jsonb, $4::bigint)", writes: true };
+
+/** One per settlement. */
+export type SettledRuns = readonly (string | readonly Run[])[];
+
+/** Null when there is nothing to settle. */
+export const toSettlements = (settlements: readonly Settlement[]): string | null =>
+  settlements.length === 0
+    ? null
+    : JSON.stringify(
+        settlements.map(({ partition, token, sequences, outcome }) => ({
+          p: partition,
+          t: token,
+          s: multirange(sequences),
+          ...toOutcome(outcome),
+        })),
+      );
+
+const toOutcome = (outcome: SettleOutcome): object => {
+  switch (outcome.kind) {
+    case "ack":
+      return { k: "a" };
+    case "release":
+      return { k: "p" };
+    case "retry":
+      return { k: "r", delay: outcome.delayMs, reason: outcome.reason, stack: outcome.stack };
+    case "reject":
+      return { k: "j", reason: outcome.reason, stack: outcome.stack };
+    default:
+      return outcome satisfies never;
+  }
+};
+
+const GONE: SettleResult = Object.freeze({ state: "stale", why: "gone" });
+const RESULTS: ReadonlyMap<string, SettleResult> = new Map<string, SettleResult>([
+  ["a", { state: "acked" }],
+  ["p", { state: "pending" }],
+  ["r", { state: "retrying" }],
+  ["d", { state: "dead" }],
+  ["R", { state: "stale", why: "reclaimed" }],
+  ["S", { state: "stale", why: "settled" }],
+  ["X", { state: "stale", why: "reset" }],
+  ["G", GONE],
+]);
+
+/** One array of results per settlement, one result per sequence. */
+export const toResults = (settlements: readonly Settlement[], answers: SettledRuns): (readonly SettleResult[])[] =>
+  settlements.map(({ sequences }, index) => spread(answers[index] ?? [], sequences, (code) => RESULTS.get(code) ?? GONE));
+
+/** The group or stream is not there. */
+export const allGone = (settlements: readonly Settlement[]): (readonly SettleResult[])[] =>
+  settlements.map(({ sequences }) => sequences.map(() => GONE));
+
+/** Whether settling these can make deliveries claimable at once. */
+export const mayWake = (settlements: readonly Settlement[], ordering: string): boolean =>
+  settlements.some(({ outcome }) => outcome.kind === "retry" || outcome.kind === "release" || ordering !== "none");

@@ -1,0 +1,77 @@
+/**
+ * The filter language as SQL (G7). A filter arrives as a program that `program.ts` has made of it: nested arrays of `["all", …]`,
+ * `["any", …]`, `["not", program]`, `["value", boolean]` and tests `[operator, root, path, operand]`. Everything that comes from outside
+ * is written as a literal by format(%L). The reference meaning is core's `compileFilter`.
+ */
+
+/**
+ * The value at a path by own names only: what `#>` does, but for names that it would take for positions ("-1", "01", " 1").
+ * Null when missing.
+ */
+export const OWN_PATH = `
+CREATE FUNCTION @.own_path(p_value jsonb, p_path text[]) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  v_value jsonb := p_value;
+  v_name text;
+BEGIN
+  FOREACH v_name IN ARRAY p_path LOOP
+    v_value := CASE jsonb_typeof(v_value)
+      WHEN 'object' THEN v_value -> v_name
+      WHEN 'array' THEN CASE WHEN v_name ~ '^(0|[1-9][0-9]{0,8})$' THEN v_value -> v_name::integer END
+    END;
+    IF v_value IS NULL THEN RETURN NULL; END IF;
+  END LOOP;
+  RETURN v_value;
+END $$;`;
+
+/** The value that a test is about, as SQL over a row `e` of events: jsonb, or null when missing. */
+export const FILTER_VALUE = `
+CREATE FUNCTION @.filter_value(p_root text, p_path jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  v_path text[] := ARRAY(SELECT jsonb_array_elements_text(p_path));
+  v_root text := CASE p_root WHEN 'id' THEN 'to_jsonb(e.id)' WHEN 'type' THEN 'to_jsonb(e.type)' WHEN 'key' THEN 'to_jsonb(e.key)'
+    WHEN 'metadata' THEN 'e.metadata' WHEN 'payload' THEN 'e.payload' END;
+BEGIN
+  IF v_root IS NULL THEN RAISE EXCEPTION 'no such root: %', p_root; END IF;
+  IF cardinality(v_path) = 0 THEN RETURN v_root; END IF;
+  IF EXISTS (SELECT FROM unnest(v_path) n WHERE n ~ '^\\s*[-+]?[0-9]' AND n !~ '^(0|[1-9][0-9]{0,8})$') THEN
+    RETURN format('@.own_path(%s, %L::text[])', v_root, v_path);
+  END IF;
+  RETURN format('(%s #> %L::text[])', v_root, v_path);
+END $$;`;
+
+/** A program as an SQL condition over a row `e` of events: true or false, never null. */
+export const FILTER_SQL = `
+CREATE FUNCTION @.filter_sql(p_program jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  v_kind text := p_program->>0;
+  v_parts text[];
+  v_value text;
+  v_text text;
+BEGIN
+  IF p_program IS NULL THEN RETURN NULL; END IF;
+  IF v_kind IN ('all', 'any') THEN
+    v_parts := ARRAY(SELECT @.filter_sql(part) FROM jsonb_array_elements(p_program) WITH ORDINALITY AS a (part, n) WHERE n > 1 ORDER BY n);
+    IF cardinality(v_parts) = 0 THEN RETURN CASE v_kind WHEN 'all' THEN 'true' ELSE 'false' END; END IF;
+    RETURN '(' || array_to_string(v_parts, CASE v_kind WHEN 'all' THEN ' AND ' ELSE ' OR ' END) || ')';
+  END IF;
+  IF v_kind = 'not' THEN RETURN '(NOT ' || @.filter_sql(p_program->1) || ')'; END IF;
+  IF v_kind = 'value' THEN RETURN CASE WHEN (p_program->1)::boolean THEN 'true' ELSE 'false' END; END IF;
+  v_value := @.filter_value(p_program->>1, p_program->2);
+  v_text := format('(%s #>> ''{}'')', v_value);
+  RETURN CASE v_kind
+    WHEN 'eq' THEN format('coalesce(%s = %L::jsonb, false)', v_value, p_program->3)
+    WHEN 'in' THEN format('coalesce(%s IN (SELECT jsonb_array_elements(%L::jsonb)), false)', v_value, p_program->3)
+    WHEN 'exists' THEN format('(%s IS NOT NULL)', v_value)
+    WHEN 'startsWith' THEN format('coalesce(jsonb_typeof(%s) = ''string'' AND starts_with(%s, %L), false)', v_value, v_text, p_program->>3)
+    ELSE CASE jsonb_typeof(p_program->3)
+      WHEN 'number' THEN format('coalesce(jsonb_typeof(%s) = ''number'' AND %s %s %L::jsonb, false)', v_value, v_value, @.comparison(v_kind), p_program->3)
+      ELSE format('coalesce(jsonb_typeof(%s) = ''string'' AND %s COLLATE "C" %s %L, false)', v_value, v_text, @.comparison(v_kind), p_program->>3)
+    END
+  END;
+END $$;`;
+
+export const COMPARISON = `
+CREATE FUNCTION @.comparison(p_operator text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE p_operator WHEN 'gt' THEN '>' WHEN 'gte' THEN '>=' WHEN 'lt' THEN '<' WHEN 'lte' THEN '<=' END
+$$;`;

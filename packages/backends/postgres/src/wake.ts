@@ -1,0 +1,97 @@
+/** Hints that there may be something to fetch: to listeners of this process at once, to others by NOTIFY. Polling remains the truth. */
+import type { WakeListener } from "@rheo/core";
+
+/** NOTIFY takes a lock of the whole database at commit, so a process sends at most one in this time, in ms. */
+const NOTIFY_EVERY_MS = 5;
+
+/** Streams whose names are remembered by id. One that is not known wakes everybody. */
+const NAMES_KEPT = 10_000;
+
+export class Wake {
+  readonly #listeners = new Set<WakeListener>();
+  /** Streams to tell of, once per turn of the microtask queue. Null: any. */
+  readonly #told = new Set<string | null>();
+  readonly #names = new Map<number, string>();
+  /** Ids to send. */
+  readonly #unsent = new Set<number>();
+  readonly #send: (ids: readonly number[]) => Promise<unknown>;
+  #timer: NodeJS.Timeout | null = null;
+  #sending: Promise<unknown> | null = null;
+
+  /** `send` may fail: what is lost is a hint. */
+  constructor(send: (ids: readonly number[]) => Promise<unknown>) {
+    this.#send = send;
+  }
+
+  subscribe(listener: WakeListener): () => void {
+    // a subscriber of its own, even if the function is one that subscribed before
+    const own: WakeListener = (wake) => listener(wake);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Something of a stream changed: tells listeners here and elsewhere. */
+  tell(stream: string, id: number | null): void {
+    this.hear(stream);
+    if (id === null) return;
+    if (this.#names.size >= NAMES_KEPT) this.#names.clear();
+    this.#names.set(id, stream);
+    this.#unsent.add(id);
+    this.#arm();
+  }
+
+  /** Another process says so. */
+  hearOf(ids: readonly number[]): void {
+    for (const id of ids) this.hear(this.#names.get(id) ?? null);
+  }
+
+  /** Tells listeners of this process. Null: of any stream. */
+  hear(stream: string | null): void {
+    if (this.#listeners.size === 0) return;
+    if (this.#told.size === 0) queueMicrotask(() => this.#flush());
+    this.#told.add(stream);
+  }
+
+  /** Drops what is unsent, and waits for what is being sent. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#unsent.clear();
+    await this.#sending;
+  }
+
+  #arm(): void {
+    if (this.#timer !== null || this.#sending !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      if (this.#unsent.size > 0) this.#sendNow();
+    }, NOTIFY_EVERY_MS);
+    this.#timer.unref();
+    this.#sendNow(); // the first at once, those that follow closely together
+  }
+
+  #sendNow(): void {
+    const ids = [...this.#unsent];
+    this.#unsent.clear();
+    this.#sending = this.#send(ids)
+      .catch(() => undefined)
+      .then(() => {
+        this.#sending = null;
+        if (this.#unsent.size > 0 && this.#timer === null) this.#arm();
+      });
+  }
+
+  #flush(): void {
+    const streams = this.#told.has(null) ? [null] : [...this.#told];
+    this.#told.clear();
+    for (const stream of streams) for (const listener of [...this.#listeners]) guarded(listener, stream);
+  }
+}
+
+const guarded = (listener: WakeListener, stream: string | null): void => {
+  try {
+    listener({ stream });
+  } catch (error) {
+    process.emitWarning(`A wake-up listener threw: ${error instanceof Error ? error.message : String(error)}`, "RheoWarning");
+  }
+};

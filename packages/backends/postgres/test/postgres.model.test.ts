@@ -1,0 +1,9 @@
+import { describeModel } from "@rheo/testing";
+import { startPostgres } from "@rheo/testing/servers";
+import { afterAll } from "vitest";
+import { openStore } from "./fixtures/store.ts";
+
+const server = await startPostgres({ fsync: "off" });
+afterAll(() => server.stop());
+
+describeModel({ name: "postgres", open: () => openStore(server.url), runs: 60 });
