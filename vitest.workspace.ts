@@ -9,7 +9,6 @@ export default defineConfig({
   test: {
     projects: [
       project("core", ["packages/core/test/**/*.test.ts"]),
-      project("memory", ["packages/backends/memory/test/**/*.test.ts"]),
       project("sqlite", ["packages/backends/sqlite/test/**/*.test.ts"], 60_000),
       project("postgres", ["packages/backends/postgres/test/**/*.test.ts"], 120_000),
       project("runtime", ["packages/runtime/test/**/*.test.ts"], 60_000),

@@ -17,8 +17,10 @@ export const takeDue = (pass: Pass, partition: number, order: OrderView): void =
     const read = pass.store.eventsAt(partition, sequences, pass.bytesLeft);
     const events = new Map(read.map((event) => [event.sequence, event]));
     for (const exception of chunk) {
-      const event = events.get(exception.sequence);
-      if (event !== undefined && pass.isOpen && order.isFree(exception.sequence)) take(pass, partition, exception, event, order);
+      if (!pass.isOpen) return;
+      // the chunk was read in sequence order, and may have been cut before this one
+      const event = events.get(exception.sequence) ?? pass.store.eventsAt(partition, [exception.sequence], 1)[0];
+      if (event !== undefined && order.isFree(exception.sequence)) take(pass, partition, exception, event, order);
     }
   }
 };
