@@ -14,6 +14,17 @@ const nodeSqlite = ((): { DatabaseSync: new (path: string, options?: object) => 
     : null;
 })();
 
+/** It compiles for minutes where it is installed, so it is not in the lock; `npm run test:better-sqlite3` brings it. */
+const betterSqlite3 = process.env.RHEO_BETTER_SQLITE3;
+
+/** @throws when it was not brought */
+const loadBetterSqlite3 = (): BetterSqlite3Constructor =>
+  createRequire(`${betterSqlite3}/`)("better-sqlite3") as BetterSqlite3Constructor;
+
+if (betterSqlite3 === undefined) {
+  console.warn("\n*** NOT RUN: better-sqlite3 itself. Run npm run test:better-sqlite3 too. ***\n");
+}
+
 if (nodeSqlite === null) {
   console.warn(
     `\n*** NOT RUN: this Node (${process.version}) has no node:sqlite, so its driver is untested here. Run the tests on Node 22.13 or later too. ***\n`,
@@ -31,6 +42,12 @@ const cases: readonly Case[] = [
   { name: "the default", isHere: true, options: (file) => ({ file }) },
   { name: "a constructor like better-sqlite3's", isHere: true, options: (file) => ({ file, driver: Libsql }) },
   { name: "a libsql handle", isHere: true, options: (file) => ({ database: closing(new Libsql(file)) }) },
+  { name: "better-sqlite3", isHere: betterSqlite3 !== undefined, options: (file) => ({ file, driver: loadBetterSqlite3() }) },
+  {
+    name: "a better-sqlite3 handle",
+    isHere: betterSqlite3 !== undefined,
+    options: (file) => ({ database: closing(new (loadBetterSqlite3())(file)) }),
+  },
   { name: "node:sqlite", isHere: nodeSqlite !== null, options: (file) => ({ file, driver: "node:sqlite" }) },
   { name: "a DatabaseSync", isHere: nodeSqlite !== null, options: (file) => ({ database: closing(makeDatabaseSync(file)) }) },
   {

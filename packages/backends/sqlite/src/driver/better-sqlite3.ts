@@ -1,5 +1,5 @@
 /** Handles with the interface of better-sqlite3, which libsql has too. */
-import { bindable, type Connection, type Statement } from "./driver.ts";
+import { bindable, type Connection, type Statement, type Value } from "./driver.ts";
 
 /** The part of such a handle that is used. */
 export interface BetterSqlite3Handle {
@@ -55,12 +55,19 @@ const prepare = (handle: BetterSqlite3Handle, sql: string): Statement => {
   statement.safeIntegers?.(false);
   // better-sqlite3 knows at once whether rows will come, and allows `raw` only then; libsql takes it always
   if (statement.reader !== false) statement.raw(true);
+  const bind = !isLibsql(handle) && NUMBERED.test(sql) ? byNumber : bindable;
   return {
-    run: (parameters) => Number(statement.run(bindable(parameters)).changes),
-    get: (parameters) => asRow(statement.get(bindable(parameters))),
-    all: (parameters) => statement.all(bindable(parameters)).map(asPresentRow),
+    run: (parameters) => Number(statement.run(bind(parameters)).changes),
+    get: (parameters) => asRow(statement.get(bind(parameters))),
+    all: (parameters) => statement.all(bind(parameters)).map(asPresentRow),
   };
 };
+
+/** better-sqlite3 takes `?1` for a name, and names by an object; libsql takes both for places. */
+const NUMBERED = /\?1/;
+
+const byNumber = (parameters: readonly Value[]): Readonly<Record<number, unknown>> =>
+  Object.fromEntries(bindable(parameters).map((value, index) => [index + 1, value]));
 
 const asRow = (row: unknown): readonly unknown[] | undefined => (Array.isArray(row) ? row : undefined);
 
