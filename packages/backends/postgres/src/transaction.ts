@@ -48,14 +48,19 @@ const method = (value: unknown, name: string): Method | null => {
 const plain = (value: unknown): RunWithin | null => {
   // kysely's and drizzle's have other members of these names
   if (method(value, "executeQuery") !== null || property(value, "dialect") !== undefined) return null;
+  if (isPool(value)) throw outside("a pool");
   const run = method(value, "query") ?? method(value, "unsafe");
   return run === null || method(value, "raw") !== null ? null : async (text, values) => run(text, [...values]);
 };
 
+/** Whether each statement may run on another connection: pg's pools, and what postgres.js gives outside `begin`. */
+const isPool = (value: unknown): boolean =>
+  typeof property(value, "totalCount") === "number" || (method(value, "unsafe") !== null && method(value, "begin") !== null);
+
 const kysely = (value: unknown): RunWithin | null => {
   const run = method(value, "executeQuery");
   if (run === null) return null;
-  if (property(value, "isTransaction") === false) throw outside("kysely");
+  if (property(value, "isTransaction") === false) throw outside("an instance of kysely");
   return async (sql, parameters) => {
     const query = { kind: "RawNode", sqlFragments: [sql], parameters: [] };
     return run({ sql, parameters: [...parameters], query, queryId: { queryId: `rheo-${sql.length}` } });
@@ -70,13 +75,13 @@ const drizzle = (value: unknown): RunWithin | null => {
 const knex = (value: unknown): RunWithin | null => {
   const run = method(value, "raw");
   if (run === null) return null;
-  if (property(value, "isTransaction") === false) throw outside("knex");
+  if (property(value, "isTransaction") !== true) throw outside("an instance of knex");
   return async (text, values) => run(text.replaceAll(/\$\d+/g, "?"), [...values]);
 };
 
-const outside = (library: string): RheoError =>
+const outside = (what: string): RheoError =>
   new RheoError(
     "invalid_option",
-    `transaction is a ${library} instance outside a transaction. Pass the one that its transaction gives you.`,
+    `transaction is ${what}, and not inside a transaction. Pass what a transaction of it gives you, or a client on which BEGIN was sent.`,
     { path: "transaction" },
   );

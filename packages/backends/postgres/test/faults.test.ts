@@ -4,7 +4,20 @@ import { RheoError } from "@rheo/core";
 import { startPostgres } from "@rheo/testing/servers";
 import pg from "pg";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { ackOf, acks, drain, event, fetching, fill, GROUP, openBackend, request, STREAM, settling } from "./fixtures/scene.ts";
+import {
+  ackOf,
+  acks,
+  drain,
+  event,
+  fetching,
+  fill,
+  GROUP,
+  insist,
+  openBackend,
+  request,
+  STREAM,
+  settling,
+} from "./fixtures/scene.ts";
 import { once } from "./fixtures/store.ts";
 
 const server = await startPostgres({ deadlock_timeout: "50ms", max_connections: "40" });
@@ -36,18 +49,6 @@ const codeOf = async (call: Promise<unknown>): Promise<string> => {
   } catch (error) {
     if (!RheoError.is(error)) throw error;
     return error.code;
-  }
-};
-
-/** Repeats a call until the store is there again. */
-const insist = async <Result>(call: () => Promise<Result>): Promise<Result> => {
-  for (let left = 400; ; left--) {
-    try {
-      return await call();
-    } catch (error) {
-      if (left === 0 || !(RheoError.is(error, "unavailable") || RheoError.is(error, "outcome_unknown"))) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
   }
 };
 

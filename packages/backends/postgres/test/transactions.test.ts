@@ -77,8 +77,48 @@ const LIBRARIES: readonly (readonly [name: string, within: Within])[] = [
     "kysely",
     (work) => kysely.transaction().execute((trx) => work(trx, () => trx.insertInto("notes").values({ text: "x" }).execute())),
   ],
+  [
+    "what works as knex does",
+    (work) => knexTransaction((trx) => work(trx, () => trx.raw("INSERT INTO notes VALUES (?)", ["x"]))),
+  ],
   ["drizzle", (work) => drizzle(pool).transaction((tx) => work(tx, () => tx.execute(sql`INSERT INTO notes VALUES ('x')`)))],
 ];
+
+interface KnexLike {
+  (table: string): unknown;
+  readonly isTransaction: boolean;
+  readonly client: object;
+  raw(text: string, bindings: readonly unknown[]): Promise<unknown>;
+}
+
+/**
+ * What knex 3 gives its transactions, as far as it is used here: a function with `raw`, which takes `?` for parameters, `??` for
+ * identifiers and refuses another number of bindings.
+ */
+const knexTransaction = async (work: (trx: KnexLike) => Promise<void>): Promise<void> => {
+  const client = await pool.connect();
+  const raw = (text: string, bindings: readonly unknown[]): Promise<unknown> => {
+    let count = 0;
+    const numbered = text.replaceAll(/\\\?|\?\??/g, (match) => {
+      if (match === "??") throw new Error("no identifiers here");
+      return match === "?" ? `$${++count}` : "?";
+    });
+    if (count !== bindings.length || bindings.includes(undefined))
+      throw new Error(`Expected ${bindings.length} bindings, saw ${count}`);
+    return client.query(numbered, [...bindings]);
+  };
+  const trx = Object.assign((table: string) => table, { isTransaction: true, client: {}, raw });
+  try {
+    await client.query("BEGIN");
+    await work(trx);
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  } finally {
+    client.release();
+  }
+};
 
 class Undo extends Error {}
 
@@ -290,7 +330,9 @@ describe("while a user's transaction is open", () => {
 describe("what is no transaction", () => {
   test("is refused", async () => {
     await fill(backend, 1);
-    for (const bad of [{}, null, 7, "BEGIN", () => 1, kysely]) {
+    const knex = Object.assign(() => 1, { raw: () => pool.query("SELECT 1") });
+    const postgresJs = Object.assign(() => 1, { unsafe: () => pool.query("SELECT 1"), begin: () => 1 });
+    for (const bad of [{}, null, 7, "BEGIN", () => 1, kysely, pool, drizzle(pool), knex, postgresJs]) {
       await expect(backend.append([request(1)], bad)).rejects.toMatchObject({ code: "invalid_option" });
     }
     expect(await backend.watermarks(STREAM)).toEqual([{ partition: 0, firstSequence: 1, highWatermark: 1 }]);
