@@ -197,6 +197,17 @@ describe("a group decides", () => {
     expect(after([{ type: "ready" }], wide).effects).toContainEqual({ type: "exchange", fetch: 10_000 });
   });
 
+  test("the demand grows while handlers are quicker than the store, and nothing is held between two answers", () => {
+    let state = after([{ type: "ready" }], initialState({ capacity: 64, maxDemand: null, pollMs: 200 })).state;
+    for (let round = 0; round < 40; round++) {
+      const asked = state.exchange?.asked ?? 0;
+      const settled = state.unsettled;
+      state = after([fetched(asked, asked, settled), { type: "started", count: asked }, outcome(asked - 8)], state).state;
+      state = after([outcome(8)], state).state;
+    }
+    expect(state.demand.size).toBe(1_000);
+  });
+
   test("the demand grows while fetches come back full and the work is quick", () => {
     let state = after([{ type: "ready" }]).state;
     for (let round = 0; round < 12; round++) {

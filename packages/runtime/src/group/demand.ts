@@ -37,13 +37,15 @@ export const onFinished = (demand: Demand, count: number, held: number, nowMs: n
   if (demand.window === null) return demand;
   const finished = demand.window.finished + count;
   const tookMs = Math.max(1, nowMs - demand.window.sinceMs);
+  // with nothing to do the window would measure idleness; but with a backlog it is the store that is waited for
+  const goesOn = held > 0 || demand.full;
   if (finished < demand.size && tookMs < WINDOW_MS) {
-    return { ...demand, window: held > 0 ? { finished, sinceMs: demand.window.sinceMs } : null };
+    return { ...demand, window: goesOn ? { finished, sinceMs: demand.window.sinceMs } : null };
   }
   return {
     ...demand,
     size: adapted(demand, (finished / tookMs) * TARGET_MS),
-    window: held > 0 || demand.full ? { finished: 0, sinceMs: nowMs } : null,
+    window: goesOn ? { finished: 0, sinceMs: nowMs } : null,
   };
 };
 
