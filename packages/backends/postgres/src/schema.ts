@@ -86,7 +86,7 @@ const check = (schema: Schema, version: number, mayMigrate: boolean): void => {
   if (version < SCHEMA_VERSION && !mayMigrate) {
     throw new RheoError(
       "schema_outdated",
-      `Schema "${schema.name}" has version ${version}, and this @rheo/postgres needs ${SCHEMA_VERSION}. Run rheo.migrate(), "rheo migrate" or the script of migrationScript(), or open it without { migrate: false }.`,
+      `Schema "${schema.name}" has version ${version}, and this @rheo/postgres needs ${SCHEMA_VERSION}. Run the script of migrationScript(), or open it once without { migrate: false }.`,
     );
   }
 };

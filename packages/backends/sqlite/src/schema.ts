@@ -51,7 +51,7 @@ export const checkVersion = (store: string, version: number, mayMigrate: boolean
   if (version < SCHEMA_VERSION && !mayMigrate) {
     throw new RheoError(
       "schema_outdated",
-      `${store} has schema version ${version}, and this @rheo/sqlite needs ${SCHEMA_VERSION}. Run rheo.migrate() or "rheo migrate", or open it without { migrate: false }.`,
+      `${store} has schema version ${version}, and this @rheo/sqlite needs ${SCHEMA_VERSION}. Open it once without { migrate: false }.`,
     );
   }
 };
