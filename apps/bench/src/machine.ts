@@ -6,7 +6,7 @@ export interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGiB: number;
-  /** Load of the last minute when the run began: numbers taken on a busy machine mean little. */
+  /** Load of the last minute when the run began, with nothing of its own yet: numbers taken on a busy machine mean little. */
   readonly load: number;
 }
 
@@ -18,15 +18,22 @@ export const describeMachine = (): Machine => ({
   load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
 });
 
-/** Versions of Node and of what decides the results. */
-export const describeVersions = (): Readonly<Record<string, string>> => {
-  const versionOf = (name: string): string => {
-    try {
-      const path = new URL(import.meta.resolve(`${name}/package.json`));
-      return String((JSON.parse(readFileSync(path, "utf8")) as { version?: string }).version);
-    } catch {
-      return "not installed";
-    }
-  };
-  return { node: process.version, libsql: versionOf("libsql"), piscina: versionOf("piscina") };
+/** The version of a package as it is installed here, by its folder: not every package exports its package.json. */
+export const versionOf = (name: string): string => {
+  try {
+    const entry = import.meta.resolve(name);
+    const folder = `/node_modules/${name}/`;
+    const path = new URL(`${entry.slice(0, entry.lastIndexOf(folder))}${folder}package.json`);
+    return String((JSON.parse(readFileSync(path, "utf8")) as { version?: string }).version);
+  } catch {
+    return "not installed";
+  }
 };
+
+/** Versions of Node and of what decides the results. */
+export const describeVersions = (): Readonly<Record<string, string>> => ({
+  node: process.version,
+  libsql: versionOf("libsql"),
+  pg: versionOf("pg"),
+  piscina: versionOf("piscina"),
+});

@@ -1,5 +1,6 @@
 import Table from "cli-table3";
-import { describeMachine, describeVersions, type Machine } from "./machine.ts";
+import type { Machine } from "./machine.ts";
+import type { Answers, Remark } from "./measure.ts";
 import type { Sample } from "./question.ts";
 
 interface Result {
@@ -17,12 +18,15 @@ export interface Report {
   readonly machine: Machine;
   readonly versions: Readonly<Record<string, string>>;
   readonly results: readonly Result[];
+  readonly remarks: readonly Remark[];
 }
 
-export const summarise = (samples: readonly Sample[]): Report => {
-  const groups = groupByName(samples);
-  return { machine: describeMachine(), versions: describeVersions(), results: [...groups.values()].map(toResult) };
-};
+export const summarise = (machine: Machine, versions: Report["versions"], { samples, remarks }: Answers): Report => ({
+  machine,
+  versions,
+  results: [...groupByName(samples).values()].map(toResult),
+  remarks,
+});
 
 const nameOf = (sample: Sample): string => JSON.stringify([sample.question, sample.system, sample.settings]);
 
@@ -44,7 +48,10 @@ const toResult = (samples: readonly Sample[]): Result => {
 const show = (value: number, unit: Result["unit"]): string =>
   unit === "ms" ? value.toFixed(value < 10 ? 3 : 1) : Math.round(value).toLocaleString("en-US");
 
-export const toTable = ({ results }: Report): string => {
+/** Columns from the settings to the last. */
+const REMARK_SPAN = 6;
+
+export const toTable = ({ results, remarks }: Report): string => {
   const table = new Table({
     head: ["question", "system", "settings", "unit", "median", "min", "max", "runs"],
     style: { head: [], border: [] },
@@ -53,5 +60,6 @@ export const toTable = ({ results }: Report): string => {
     const { question, system, settings, unit, median, min, max, runs } = result;
     table.push([question, system, settings, unit, show(median, unit), show(min, unit), show(max, unit), String(runs)]);
   }
+  for (const { question, system, text } of remarks) table.push([question, system, { colSpan: REMARK_SPAN, content: text }]);
   return table.toString();
 };

@@ -1,7 +1,7 @@
 import type { EventInput } from "@rheo/core";
 
 /** An order event of about 300 bytes of JSON, different for each index. */
-export const sampleEvent = (index: number): EventInput => ({
+const sampleEvent = (index: number): EventInput => ({
   type: "order.line_item.updated",
   key: `order-${index % 5_000}`,
   payload: {

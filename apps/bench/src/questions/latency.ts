@@ -1,40 +1,62 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import type { Rheo } from "@rheo/core";
 import { defineConsumer, supervise } from "@rheo/runtime";
 import { handler } from "@rheo/runtime/handler";
-import { milliseconds, type Question } from "../question.ts";
+import { Pings } from "../pings.ts";
+import { percentiles, type Question, type Sample, type Scale } from "../question.ts";
+import { type Opened, openAgain, type System } from "../systems.ts";
 
-/** Between two events, so that the group is idle when one comes. */
-const PAUSE_MS = 10;
+const NAME = "append → handler idle";
 
-/** From the call of append to the start of the handler, in one process, with nothing else to do. */
+const sentAt = (payload: unknown): number => (payload as { readonly at: number }).at; // as sent below
+
+/** From the call of append on `sender` to the start of a handler. */
+const ping = async ({ rheo }: Opened, sender: Rheo, count: number): Promise<readonly number[]> => {
+  await rheo.createStream("bench");
+  const pings = new Pings();
+  const noted = handler((event) => pings.note(sentAt(event.payload)));
+  const consumer = defineConsumer({ stream: "bench", group: "ping", handler: noted, execution: "inline", createGroup: {} });
+  const app = await supervise({ rheo, consumers: [consumer] });
+  const taken = await pings.run(count, (at) => sender.append("bench", { payload: { at } }));
+  await app.stop();
+  return taken;
+};
+
+const withinInstance = async (system: System, { pings }: Scale): Promise<readonly Sample[]> => {
+  const opened = await system.open();
+  const taken = await ping(opened, opened.rheo, pings);
+  await opened.close();
+  return percentiles(NAME, system, taken);
+};
+
+/** As from another process: the handler's side hears of the event from the server only. */
+const acrossInstances = async (system: System, { pings }: Scale): Promise<readonly Sample[]> => {
+  const opened = await system.open();
+  const { place } = opened;
+  const samples: Sample[] = [];
+  if (place.kind === "schema") {
+    const sender = await openAgain(place);
+    samples.push(...percentiles(`${NAME}, from another instance`, system, await ping(opened, sender, pings)));
+    await sender.close();
+  }
+  await opened.close();
+  return samples;
+};
+
 export const latency: Question = {
   name: "latency",
   title: "append → handler when idle",
-  ask: async (system, { pings }) => {
-    const opened = await system.open();
-    const { rheo } = opened;
-    await rheo.createStream("bench");
-    const taken: number[] = [];
-    let arrived = (): void => undefined;
-    const noted = handler((event) => {
-      taken.push(performance.now() - (event.payload as { readonly at: number }).at); // as appended below
-      arrived();
-    });
-    const consumer = defineConsumer({ stream: "bench", group: "ping", handler: noted, execution: "inline", createGroup: {} });
-    const app = await supervise({ rheo, consumers: [consumer] });
-    for (let ping = 0; ping < pings; ping++) {
-      await sleep(PAUSE_MS);
-      const arrival = new Promise<void>((resolve) => (arrived = resolve));
-      await rheo.append("bench", { payload: { at: performance.now() } });
-      await arrival;
-    }
-    await app.stop();
-    await opened.close();
-    const sorted = taken.sort((a, b) => a - b);
-    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
-    return [
-      milliseconds("append → handler idle, p50", system, at(0.5)),
-      milliseconds("append → handler idle, p99", system, at(0.99)),
-    ];
+  ask: async (system, scale) => [
+    ...(await withinInstance(system, scale)),
+    ...(system.kind === "schema" ? await acrossInstances(system, scale) : []),
+  ],
+  ofPeers: {
+    asked: "latency",
+    ask: async ({ peer, opened }, answerer, scale) => {
+      const pings = new Pings(peer.pollMs);
+      const stop = await opened.consume("latency", (event) => pings.note(sentAt(event.payload)));
+      const taken = await pings.run(scale.pings, (at) => opened.enqueue([{ payload: { at } }]));
+      await stop();
+      return percentiles(NAME, answerer, taken);
+    },
   },
 };

@@ -1,7 +1,4 @@
-/** The limit of the same store: read the log and move a cursor, with nothing of what Rheo promises. */
 import { createRequire } from "node:module";
-import { type Question, rate, type Sample, secondsOf } from "../question.ts";
-import { backlog } from "./drain.ts";
 
 interface BareDatabase {
   exec(sql: string): unknown;
@@ -19,7 +16,7 @@ const READ =
   "SELECT sequence, payload FROM rheo_events WHERE stream_id = 1 AND partition = 0 AND sequence > ? ORDER BY sequence LIMIT ?";
 
 /** Reads `limit` payloads at a time as JSON values and commits a cursor for each batch. */
-const readAll = (file: string, synchronous: string, limit: number): number => {
+export const readAllOfFile = (file: string, synchronous: string, limit: number): number => {
   const database = openBare(file);
   database.exec(`PRAGMA synchronous = ${synchronous}`);
   database.exec("CREATE TABLE bare_cursor (position INTEGER NOT NULL) STRICT; INSERT INTO bare_cursor VALUES (0)");
@@ -38,24 +35,4 @@ const readAll = (file: string, synchronous: string, limit: number): number => {
   }
   database.close();
   return sum;
-};
-
-export const bareRead: Question = {
-  name: "bare-read",
-  title: "a bare log read with parse and cursor commit on the same file",
-  fits: (system) => system.name === "sqlite",
-  ask: async (system, { events }) => {
-    const samples: Sample[] = [];
-    for (const limit of [100, 1_000]) {
-      const opened = await system.open();
-      await backlog(opened, events);
-      const { file } = opened;
-      if (file !== null) {
-        const seconds = await secondsOf(async () => void readAll(file, system.settings.split("=")[1] ?? "full", limit));
-        samples.push(rate(`bare read+cursor ${limit} per batch`, system, events, seconds));
-      }
-      await opened.close();
-    }
-    return samples;
-  },
 };
