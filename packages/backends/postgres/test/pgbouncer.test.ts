@@ -5,6 +5,12 @@ import { afterAll, describe, expect, test } from "vitest";
 import { acks, drain, fetching, fill, openBackend, request, STREAM, sequencesOf, settling } from "./fixtures/scene.ts";
 import { once } from "./fixtures/store.ts";
 
+if (findPgbouncer() === null) {
+  const missing = "pgbouncer is not installed, so nothing is tested behind a pooler (Debian: apt-get install pgbouncer)";
+  console.warn(`\n*** NOT RUN: ${missing}. ***\n`);
+  test.runIf(process.env.CI === "true")("in CI pgbouncer is there", () => expect.fail(missing));
+}
+
 describe.skipIf(findPgbouncer() === null)("behind pgbouncer in transaction mode", async () => {
   if (findPgbouncer() === null) return;
   const server = await startPostgres({ fsync: "off" });
