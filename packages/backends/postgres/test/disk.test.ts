@@ -10,6 +10,10 @@ import { once } from "./fixtures/store.ts";
 
 const disk = await mountSmallDisk(24);
 const logDisk = await mountSmallDisk(72);
+if (disk === null || logDisk === null) {
+  console.warn("\n*** NOT RUN: full disks. Mounting a small one needs root on Linux. ***\n");
+}
+
 /** Does not get smaller when it is compressed. */
 const noise = (): string => Array.from({ length: 2_000 }, () => Math.random().toString(36).slice(2)).join("");
 

@@ -41,6 +41,10 @@ test("each file is run by a test below", () => {
 
 const LIBRARIES = { "raw-pg": "pg", kysely: "kysely", drizzle: "drizzle-orm", knex: "knex" };
 
+for (const library of Object.values(LIBRARIES)) {
+  if (!isInstalled(library)) console.warn(`\n*** NOT RUN: the README's block for ${library}, which is not installed. ***\n`);
+}
+
 describe.each(Object.entries(LIBRARIES))("%s", (name, library) => {
   test.skipIf(!isInstalled(library))("an invoice and its ack in one transaction", async () => {
     await run("start.mjs");

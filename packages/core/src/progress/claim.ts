@@ -4,7 +4,7 @@
  * attempts in `last-chance`.
  */
 import type { FetchRequest } from "../backend.ts";
-import { compileFilter } from "../filter.ts";
+import { compileFilter, type Matcher } from "../filter.ts";
 import { LIMITS } from "../limits.ts";
 import { clearChanceAlone, isReserved, markChanceAlone } from "./last-chance.ts";
 import { keyOrder, openOrder } from "./order.ts";
@@ -39,7 +39,7 @@ const visitAll = (pass: Pass, { candidates, reserveHalf }: Visit): void => {
 };
 
 /** Takes from one partition; `reserved` of what is left is for new events. */
-const visit = (pass: Pass, candidate: Candidate, reserved: number, matches: ReturnType<typeof compileFilter> | null): void => {
+const visit = (pass: Pass, candidate: Candidate, reserved: number, matches: Matcher | null): void => {
   const { partition, expired, due, exceptions, backlog } = candidate;
   const { ordering } = pass.store.group.options;
   const order = ordering === "none" ? openOrder : keyOrder(pass.store, partition, ordering, pass.nowMs, exceptions);
