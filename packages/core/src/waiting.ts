@@ -17,16 +17,25 @@ export class Waiting {
     for (const end of [...this.#waiters]) end();
   }
 
+  /** Resolves after `ms`, or when the signal aborts; never rejects. */
+  pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return ms <= 0 ? Promise.resolve() : this.#until(ms, signal, false);
+  }
+
   /** Resolves on `wake`, after `ms`, or when the signal aborts; never rejects. */
   wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return this.#until(ms, signal, true);
+  }
+
+  #until(ms: number, signal: AbortSignal | undefined, wakes: boolean): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
-        if (!this.#waiters.delete(end)) return;
+        this.#waiters.delete(end);
         timer.cancel();
         signal?.removeEventListener("abort", end);
         resolve();
       };
-      this.#waiters.add(end);
+      if (wakes) this.#waiters.add(end);
       const timer = this.#clock.schedule(ms, end);
       if (signal?.aborted) end();
       else signal?.addEventListener("abort", end, { once: true });

@@ -6,6 +6,7 @@ import {
   type GroupState,
   heldBy,
   initialState,
+  MAX_ADAPTED_DEMAND,
   transition,
 } from "@rheo/runtime/internal";
 import fc from "fast-check";
@@ -205,7 +206,7 @@ describe("a group decides", () => {
       state = after([fetched(asked, asked, settled), { type: "started", count: asked }, outcome(asked - 8)], state).state;
       state = after([outcome(8)], state).state;
     }
-    expect(state.demand.size).toBe(1_000);
+    expect(state.demand.size).toBe(MAX_ADAPTED_DEMAND);
   });
 
   test("the demand grows while fetches come back full and the work is quick", () => {
@@ -214,7 +215,7 @@ describe("a group decides", () => {
       const asked = state.exchange?.asked ?? 0;
       state = after([fetched(asked, asked, state.unsettled), { type: "started", count: asked }, outcome(asked)], state).state;
     }
-    expect(state.demand.size).toBe(1_000);
+    expect(state.demand.size).toBe(MAX_ADAPTED_DEMAND);
   });
 });
 

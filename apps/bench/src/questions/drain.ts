@@ -45,7 +45,6 @@ const drainWith = async (system: System, { events }: Scale, execution: "inline" 
     handler: HANDLER,
     execution,
     concurrency: 64,
-    maxDemand: 2_000,
   });
   const settled = settledAll(opened, events);
   const app = await supervise({ rheo: opened.rheo, consumers: [consumer], threads: THREADS });

@@ -87,12 +87,18 @@ export const eventHistory = async (context: Context, stream: AnyStream, eventId:
   }
 };
 
+/** Each settlement is a hint that a group may have caught up; but looking takes at most the 1 / (1 + this)th part of the time. */
+const LOOK_SHARE = 9;
+
 export const whenCaughtUp = async (context: Context, stream: AnyStream, group: string, options: unknown): Promise<void> => {
   const signal = parseSignal(parseOptions("whenCaughtUp", options, ["signal"]).signal);
   for (;;) {
     throwIfAborted(signal);
     const woken = context.waiting.wait(WAIT_POLL_MS, signal);
+    const askedAtMs = context.clock.monotonic();
     if ((await lag(context, stream, group)).lag === 0) return;
+    const tookMs = context.clock.monotonic() - askedAtMs;
     await woken;
+    await context.waiting.pause(Math.min(WAIT_POLL_MS, LOOK_SHARE * tookMs), signal);
   }
 };

@@ -182,6 +182,7 @@ export class GroupActor {
   #carryOut(effect: GroupEffect): void {
     switch (effect.type) {
       case "exchange":
+        this.#runner.giveWay();
         return void this.#exchange(effect.fetch);
       case "run":
         return this.#runner.pump();

@@ -32,7 +32,7 @@ export class InlineRunner implements Runner {
   #owner: ContextOwner;
   #ready = false;
   #stopped = false;
-  #burstStartMs = 0;
+  #burstStartMs = Number.NEGATIVE_INFINITY;
   #stride = 1;
   #turn: NodeJS.Immediate | null = null;
 
@@ -73,6 +73,10 @@ export class InlineRunner implements Runner {
       this.#burstStartMs = this.#monotonic();
       if (!this.#stopped) this.#burst();
     });
+  }
+
+  giveWay(): void {
+    this.#burstStartMs = Number.NEGATIVE_INFINITY;
   }
 
   recall(): void {} // nothing is handed out before it begins
@@ -145,8 +149,7 @@ export class InlineRunner implements Runner {
   }
 
   #startOne(batch: Batch, index: number): typeof PENDING | typeof SETTLED | typeof DROPPED {
-    const record = batch.records[index];
-    if (record === undefined) throw new RangeError(`A grant has no index ${index}.`);
+    const record = batch.release(index);
     let event: unknown;
     try {
       event = toEvent(this.#stream, record);
@@ -188,7 +191,7 @@ export class InlineRunner implements Runner {
     let bad = 0;
     for (const place of places) {
       try {
-        events.push(toEvent(this.#stream, recordAt(place)));
+        events.push(toEvent(this.#stream, place.batch.release(place.index)));
         good.push(place);
       } catch (cause) {
         settleOutcome(this.#host, place.batch, place.index, undecodableOutcome(cause));
@@ -198,8 +201,8 @@ export class InlineRunner implements Runner {
     if (bad > 0) this.#host.ended(bad, 0);
     if (good.length === 0) return;
     const contexts = good.map(
-      (place) =>
-        new DeliveryContext(this.#owner, place.batch.attempt, place.batch.token, place.batch.partition, recordAt(place).sequence),
+      ({ batch, index }) =>
+        new DeliveryContext(this.#owner, batch.attempt, batch.token, batch.partition, batch.sequenceAt(index)),
     );
     const context = new BatchOfDeliveries(this.#owner, contexts);
     const call = this.#calls.open(good, contexts, context);
@@ -237,9 +240,3 @@ export class InlineRunner implements Runner {
 const PENDING = 0;
 const SETTLED = 1;
 const DROPPED = 2;
-
-const recordAt = ({ batch, index }: Place): Batch["records"][number] => {
-  const record = batch.records[index];
-  if (record === undefined) throw new RangeError(`A grant has no index ${index}.`);
-  return record;
-};

@@ -29,7 +29,9 @@ export class Batch {
   readonly partition: number;
   readonly token: number;
   readonly attempt: number;
-  readonly records: readonly EventRecord[];
+  /** Null once {@link release}d. */
+  readonly #records: (EventRecord | null)[];
+  readonly #sequences: readonly number[];
   readonly fetchedAtMs: number;
   /** When the lease has surely run out, by the monotonic clock. Only moves forward. */
   deadlineMs: number;
@@ -47,7 +49,8 @@ export class Batch {
     this.partition = grant.partition;
     this.token = grant.token;
     this.attempt = grant.attempt;
-    this.records = grant.events;
+    this.#records = [...grant.events];
+    this.#sequences = grant.events.map(({ sequence }) => sequence);
     this.fetchedAtMs = fetchedAtMs;
     this.deadlineMs = deadlineMs;
     this.states = new Uint8Array(grant.events.length);
@@ -55,9 +58,22 @@ export class Batch {
   }
 
   sequenceAt(index: number): number {
-    const record = this.records[index];
-    if (record === undefined) throw new RangeError(`A grant of ${this.records.length} events has no index ${index}.`);
-    return record.sequence;
+    const sequence = this.#sequences[index];
+    if (sequence === undefined) throw new RangeError(`A grant of ${this.#sequences.length} events has no index ${index}.`);
+    return sequence;
+  }
+
+  recordAt(index: number): EventRecord {
+    const record = this.#records[index];
+    if (record == null) throw new RangeError(`A grant of ${this.#records.length} events has no content at index ${index}.`);
+    return record;
+  }
+
+  /** Hands over the content of a delivery that will not be given back, so that it need not outlive its handler. */
+  release(index: number): EventRecord {
+    const record = this.recordAt(index);
+    this.#records[index] = null;
+    return record;
   }
 }
 

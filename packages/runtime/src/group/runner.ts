@@ -23,6 +23,8 @@ export interface Runner {
   start(): Promise<void>;
   /** Starts what can be started. Idempotent, and cheap when nothing can. */
   pump(): void;
+  /** A request to the store is on its way: lets it leave before handlers take the thread. */
+  giveWay(): void;
   /** Takes back what was handed out and has not begun. It is reported as `returned`. */
   recall(): void;
   /** Aborts the signal of a running delivery whose lease is lost. */

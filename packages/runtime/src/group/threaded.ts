@@ -77,6 +77,8 @@ export class ThreadRunner implements Runner, Feeder {
     return true;
   }
 
+  giveWay(): void {} // handing slices out takes no time
+
   recall(): void {
     let count = 0;
     let dropped = 0;

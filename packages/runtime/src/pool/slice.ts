@@ -151,8 +151,7 @@ export const pack = (places: readonly Place[]): { readonly runs: SliceRun[]; rea
   };
   let last: Batch | null = null;
   for (const { batch, index } of places) {
-    const record = batch.records[index];
-    if (record === undefined) throw new RangeError(`A grant has no index ${index}.`);
+    const record = batch.recordAt(index);
     const run = runs[runs.length - 1];
     if (batch === last && run !== undefined) run.count += 1;
     else runs.push({ partition: batch.partition, token: batch.token, attempt: batch.attempt, count: 1 });
