@@ -20,6 +20,12 @@ interface Draft extends Omit<NewEvent, "partition"> {
   readonly partition: number | null;
 }
 
+/**
+ * Calls join a write until it has so many events. More would hardly make an event cheaper, and would keep the store and the callers
+ * waiting for one another in turn.
+ */
+const SHARED_EVENTS = 1_000;
+
 interface WriteOptions {
   readonly transaction?: unknown;
   readonly signal?: AbortSignal | undefined;
@@ -166,28 +172,48 @@ export class Appender {
   async #drain(): Promise<void> {
     this.#isDraining = true;
     await Promise.resolve(); // calls of the same tick join the first write
+    let answer: (() => void) | null = null;
     while (this.#queue.length > 0) {
-      const batch = this.#takeBatch();
-      try {
-        const answers = await this.#backend.append(batch.map((pending) => pending.request));
-        for (const [index, pending] of batch.entries()) pending.resolve(answers[index] ?? { kind: "stream_not_found" });
-      } catch (error) {
-        for (const pending of batch) pending.reject(error);
+      const writing = this.#writeBatch(this.#takeBatch());
+      if (answer !== null) {
+        // what callers do with their answers takes the thread: first the next write is to leave
+        await new Promise((resolve) => setImmediate(resolve));
+        answer();
       }
+      answer = await writing;
+      if (this.#queue.length > 0) continue;
+      answer();
+      answer = null;
+      await Promise.resolve();
     }
     this.#isDraining = false;
+  }
+
+  /** Gives what tells the callers. Never rejects. */
+  async #writeBatch(batch: readonly Pending[]): Promise<() => void> {
+    try {
+      const answers = await this.#backend.append(batch.map((pending) => pending.request));
+      return () => {
+        for (const [index, pending] of batch.entries()) pending.resolve(answers[index] ?? { kind: "stream_not_found" });
+      };
+    } catch (error) {
+      return () => {
+        for (const pending of batch) pending.reject(error);
+      };
+    }
   }
 
   /** As many waiting calls as fit in one write; at least one. */
   #takeBatch(): Pending[] {
     let events = 0;
     let bytes = 0;
-    const count = this.#queue.findIndex(({ request }) => {
+    const count = this.#queue.findIndex(({ request }, index) => {
+      if (index > 0 && events >= SHARED_EVENTS) return true;
       events += request.events.length;
       bytes += request.events.reduce((sum, event) => sum + event.bytes, 0);
-      return events > LIMITS.appendEvents || bytes > LIMITS.appendBytes;
+      return index > 0 && (events > LIMITS.appendEvents || bytes > LIMITS.appendBytes);
     });
-    return this.#queue.splice(0, count === -1 ? this.#queue.length : Math.max(1, count));
+    return this.#queue.splice(0, count === -1 ? this.#queue.length : count);
   }
 
   #answered(stream: string, events: readonly NewEvent[], answer: Exclude<AppendAnswer, { kind: "rerouted" }>): Event[] {

@@ -34,13 +34,37 @@ test("L5 · concurrent appends share a write, and each gets its own answer", asy
   expect((await rheo.streamInfo("s")).events).toBe(51);
 });
 
-test("L5 · a write is bounded: 25,000 waiting events go in several", async () => {
+test("L5 · waiting calls share a write until it has 1,000 events", async () => {
   const { backend, writes } = noting();
   await using rheo = await Rheo.open({ backend, clock: new FrozenClock() });
   await rheo.createStream("s");
-  const batch = Array.from({ length: 5_000 }, (_, payload) => ({ payload }));
+  const batch = Array.from({ length: 600 }, (_, payload) => ({ payload }));
   await Promise.all(Array.from({ length: 5 }, () => rheo.appendMany("s", batch)));
   expect(writes.map((requests) => requests.length)).toEqual([2, 2, 1]);
+});
+
+test("L5 · a write is bounded: a call of 500 events and one of 10,000 go in two", async () => {
+  const { backend, writes } = noting();
+  await using rheo = await Rheo.open({ backend, clock: new FrozenClock() });
+  await rheo.createStream("s");
+  const sized = (length: number) => Array.from({ length }, (_, payload) => ({ payload }));
+  await Promise.all([rheo.appendMany("s", sized(500)), rheo.appendMany("s", sized(10_000))]);
+  expect(writes.map((requests) => requests.length)).toEqual([1, 1]);
+});
+
+test("L5 · appends called one after the other without waiting keep their order, over many writes", async () => {
+  const { backend, writes } = noting();
+  await using rheo = await Rheo.open({ backend, clock: new FrozenClock() });
+  await rheo.createStream("s", { partitions: 1 });
+  const calls = Array.from({ length: 30 }, (_, call) =>
+    rheo.appendMany(
+      "s",
+      Array.from({ length: 100 }, () => ({ payload: call })),
+    ),
+  );
+  const appended = await Promise.all(calls);
+  expect(appended.flat().map(({ sequence }) => sequence)).toEqual(Array.from({ length: 3_000 }, (_, index) => index + 1));
+  expect(writes.length).toBe(3);
 });
 
 test("L3 · an instance that remembers another partition count routes anew, so a key stays in one partition for all", async () => {

@@ -1,103 +1,174 @@
-import type { AppendAnswer, AppendedEvent, AppendRequest } from "@rheo/core";
+import type { AppendAnswer, AppendedEvent, AppendRequest, NewEvent } from "@rheo/core";
 import type { Statement, Value } from "./database.ts";
 
-export const APPEND: Statement = { text: "SELECT @.append($1::jsonb, $2::bigint)", writes: true };
+/**
+ * See `append.sql.ts`. What is JSON goes through text, since some clients would encode a string that they know to be JSON once more.
+ */
+export const APPEND: Statement = {
+  text:
+    "SELECT @.append($1::text[], $2::integer[], $3::boolean[], $4::integer[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::integer[], " +
+    "$10::integer[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::text::jsonb, $18::text::jsonb, $19::bigint, $20::text, $21::text)",
+  writes: true,
+};
 
-/** What `append()` answers: see `append.sql.ts`. */
+/** What `append()` answers. */
 export interface AppendResult {
   readonly now: number;
-  /** High watermarks before, by stream and partition. */
-  readonly heads: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Slots written to at once, and where their partitions stood before. */
+  readonly slots: readonly number[] | null;
+  readonly highs: readonly number[] | null;
   readonly answers: Readonly<Record<string, AppendAnswer>>;
   /** Ids of the streams, by name. */
-  readonly streams: Readonly<Record<string, number>>;
+  readonly streams: Readonly<Record<string, number>> | null;
   /** Null when nothing was written. */
   readonly transaction: string | null;
 }
 
-export const appendValues = (requests: readonly AppendRequest[], nowMs: number | null): Value[] => [toJson(requests), nowMs];
-
-/** The requests for one stream, as they are sent. */
-interface Batch {
-  readonly stream: string;
-  readonly partitions: number;
-  readonly indexes: number[];
-  readonly counts: number[];
-  readonly events: string[];
-  /** By partition: how many events, and the largest. */
-  readonly written: Map<number, { count: number; largest: number }>;
-  expects: boolean;
-  timed: boolean;
+/** A partition written to. */
+interface Slot {
+  /** From 1. */
+  readonly number: number;
+  /** Its stream, from 1. */
+  readonly owner: number;
+  readonly partition: number;
+  count: number;
+  largest: number;
 }
 
-/** Content goes in as it is, so that it is parsed once, by the server. */
-const toJson = (requests: readonly AppendRequest[]): string => {
-  const batches = new Map<string, Batch>();
-  for (const [index, request] of requests.entries()) add(batchOf(batches, request), request, index);
-  const parts = [...batches.values()].map(
-    ({ stream, partitions, indexes, counts, events, written, expects, timed }) =>
-      `{"s":${JSON.stringify(stream)},"n":${partitions},"p":[${[...written.keys()].join(",")}],"b":[${[...written.values()].map(({ largest }) => largest).join(",")}],` +
-      `"x":${expects},"t":${timed},"i":[${indexes.join(",")}],"c":[${counts.join(",")}],"e":[${events.join(",")}]}`,
-  );
-  return `[${parts.join(",")}]`;
-};
+interface Owner {
+  /** From 1. */
+  readonly number: number;
+  readonly name: string;
+  /** As the events were routed. */
+  readonly partitions: number;
+  readonly slots: Map<number, Slot>;
+  expects: boolean;
+}
 
-const batchOf = (batches: Map<string, Batch>, { stream, partitions }: AppendRequest): Batch => {
-  const name = `${stream}/${partitions}`;
-  const known = batches.get(name);
-  if (known !== undefined) return known;
-  const batch: Batch = {
-    stream,
-    partitions,
-    indexes: [],
-    counts: [],
-    events: [],
-    written: new Map(),
-    expects: false,
-    timed: false,
-  };
-  batches.set(name, batch);
-  return batch;
-};
+/** Requests as the columns of `append()`. */
+export class Columns {
+  readonly #owners = new Map<string, Owner>();
+  readonly #slots: Slot[] = [];
+  /** The owner of each request, and how many events it has. */
+  readonly #askers: number[] = [];
+  readonly #sizes: number[] = [];
+  /** Of each event. */
+  readonly #slotNumbers: number[] = [];
+  readonly #places: number[] = [];
+  readonly #bytes: number[] = [];
+  readonly #ids: string[] = [];
+  readonly #types: (string | null)[] = [];
+  readonly #keys: (string | null)[] = [];
+  readonly #times: (number | null)[] = [];
+  readonly #expected: (number | null)[] = [];
+  readonly #metadata: string[] = [];
+  readonly #payloads: string[] = [];
 
-const add = (batch: Batch, { events }: AppendRequest, index: number): void => {
-  batch.indexes.push(index);
-  batch.counts.push(events.length);
-  for (const { partition, id, timestampMs, type, key, bytes, expectedSequence, metadata, payload } of events) {
-    const written = batch.written.get(partition) ?? { count: 0, largest: 0 };
-    batch.written.set(partition, written);
-    written.count += 1;
-    written.largest = Math.max(written.largest, bytes);
-    if (expectedSequence !== null) batch.expects = true;
-    if (timestampMs !== null) batch.timed = true;
-    batch.events.push(
-      `[${partition},${JSON.stringify(id)},${timestampMs},${jsonOf(type)},${jsonOf(key)},${bytes},${expectedSequence},${metadata},${payload},${written.count}]`,
-    );
+  constructor(requests: readonly AppendRequest[]) {
+    for (const request of requests) {
+      const owner = this.#ownerOf(request);
+      this.#askers.push(owner.number);
+      this.#sizes.push(request.events.length);
+      for (const event of request.events) this.#add(owner, event);
+    }
   }
-};
 
-const jsonOf = (text: string | null): string => (text === null ? "null" : JSON.stringify(text));
+  /** `notify`: the channel on which others are told by the same commit, and in whose name; null: they are not. */
+  values(nowMs: number | null, notify: { readonly channel: string; readonly sender: string } | null): Value[] {
+    const owners = [...this.#owners.values()];
+    return [
+      texts(owners.map(({ name }) => name)),
+      array(owners.map(({ partitions }) => partitions)),
+      array(owners.map(({ expects }) => expects)),
+      array(this.#slots.map(({ owner }) => owner)),
+      array(this.#slots.map(({ partition }) => partition)),
+      array(this.#slots.map(({ largest }) => largest)),
+      array(this.#askers),
+      array(this.#sizes),
+      array(this.#slotNumbers),
+      array(this.#places),
+      array(this.#bytes),
+      texts(this.#ids),
+      texts(this.#types),
+      texts(this.#keys),
+      array(this.#times),
+      array(this.#expected),
+      this.#metadata.every((metadata) => metadata === "{}") ? null : `[${this.#metadata.join(",")}]`,
+      `[${this.#payloads.join(",")}]`,
+      nowMs,
+      notify?.channel ?? null,
+      notify?.sender ?? null,
+    ];
+  }
 
-/** One answer per request. Where a stream's requests went in at once, sequences follow from where its partitions stood before. */
-export const toAnswers = (requests: readonly AppendRequest[], { now, heads, answers }: AppendResult): AppendAnswer[] => {
-  const highs = new Map(
-    Object.entries(heads).map(([stream, partitions]) => [
-      stream,
-      new Map(Object.entries(partitions).map(([partition, high]) => [Number(partition), Number(high)])),
-    ]),
-  );
-  return requests.map(({ stream, events }, index) => {
-    const answer = answers[index];
-    if (answer !== undefined) return answer;
-    const partitions = highs.get(stream) ?? new Map<number, number>();
-    const appended = events.map(({ partition, timestampMs }): AppendedEvent => {
-      const sequence = (partitions.get(partition) ?? 0) + 1;
-      partitions.set(partition, sequence);
-      return { sequence, timestampMs: timestampMs ?? now, duplicate: null };
+  /** The answers, one per request. Where a stream's requests went in at once, sequences follow from where its partitions stood before. */
+  answers({ now, slots, highs, answers }: AppendResult): AppendAnswer[] {
+    const high = new Map(slots?.map((slot, index) => [slot, highs?.[index] ?? 0]));
+    let next = 0;
+    return this.#sizes.map((size, index) => {
+      const from = next;
+      next += size;
+      const answer = answers[index];
+      if (answer !== undefined) return answer;
+      const appended = Array.from(
+        { length: size },
+        (_, at): AppendedEvent => ({
+          sequence: (high.get(this.#slotNumbers[from + at] ?? 0) ?? 0) + (this.#places[from + at] ?? 0),
+          timestampMs: this.#times[from + at] ?? now,
+          duplicate: null,
+        }),
+      );
+      return { kind: "appended", events: appended };
     });
-    return { kind: "appended", events: appended };
-  });
+  }
+
+  #ownerOf({ stream: name, partitions }: AppendRequest): Owner {
+    const key = `${name}/${partitions}`;
+    const known = this.#owners.get(key);
+    if (known !== undefined) return known;
+    const owner: Owner = { number: this.#owners.size + 1, name, partitions, slots: new Map(), expects: false };
+    this.#owners.set(key, owner);
+    return owner;
+  }
+
+  #add(owner: Owner, event: NewEvent): void {
+    const slot = owner.slots.get(event.partition) ?? this.#newSlot(owner, event.partition);
+    slot.count += 1;
+    slot.largest = Math.max(slot.largest, event.bytes);
+    if (event.expectedSequence !== null) owner.expects = true;
+    this.#slotNumbers.push(slot.number);
+    this.#places.push(slot.count);
+    this.#bytes.push(event.bytes);
+    this.#ids.push(event.id);
+    this.#types.push(event.type);
+    this.#keys.push(event.key);
+    this.#times.push(event.timestampMs);
+    this.#expected.push(event.expectedSequence);
+    this.#metadata.push(event.metadata);
+    this.#payloads.push(event.payload);
+  }
+
+  #newSlot(owner: Owner, partition: number): Slot {
+    const slot: Slot = { number: this.#slots.length + 1, owner: owner.number, partition, count: 0, largest: 0 };
+    this.#slots.push(slot);
+    owner.slots.set(partition, slot);
+    return slot;
+  }
+}
+
+/** An array as PostgreSQL reads it; null when it holds nothing but nulls. */
+const array = (values: readonly (number | boolean | null)[]): string | null => {
+  if (values.every((value) => value === null)) return null;
+  return `{${(values.includes(null) ? values.map((value) => value ?? "NULL") : values).join(",")}}`;
 };
+
+const texts = (values: readonly (string | null)[]): string | null =>
+  values.every((value) => value === null)
+    ? null
+    : `{${values.map((value) => (value === null ? "NULL" : quoted(value))).join(",")}}`;
+
+const quoted = (text: string): string =>
+  text.includes('"') || text.includes("\\") ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : `"${text}"`;
 
 /** Whether a request added anything. */
 export const addsEvents = (answer: AppendAnswer | undefined): boolean =>

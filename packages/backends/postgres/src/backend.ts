@@ -33,7 +33,7 @@ import type {
   Watermark,
 } from "@rheo/core";
 import type { Answer } from "./answers.ts";
-import { APPEND, type AppendResult, addsEvents, appendValues, toAnswers } from "./append.ts";
+import { APPEND, type AppendResult, addsEvents, Columns } from "./append.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { Commits } from "./commits.ts";
 import { Database, jsonOf, type Statement, type Value } from "./database.ts";
@@ -48,6 +48,7 @@ import { RENEW, renewValues, toRenewAnswer } from "./renew.ts";
 import { type Reopened, redrive, replay, reset } from "./replay.ts";
 import { migrate, openSchema } from "./schema.ts";
 import { allGone, mayWake, SETTLE_WITHIN, type SettledRuns, toResults, toSettlements } from "./settle.ts";
+import { IDS_SENT } from "./sql/append.sql.ts";
 import { adapt, cellOf } from "./transaction.ts";
 import { trim } from "./trim.ts";
 import { Turns } from "./turns.ts";
@@ -160,17 +161,19 @@ export class PostgresBackend implements Backend {
   }
 
   async append(requests: readonly AppendRequest[], transaction?: unknown): Promise<AppendAnswer[]> {
-    const values = appendValues(requests, this.#nowMs);
+    const columns = new Columns(requests);
+    const carries = transaction === undefined && this.#options.notify && this.#wake.mayCarry();
+    const values = columns.values(this.#nowMs, carries ? { channel: this.#options.schema.name, sender: this.#self } : null);
     const answer =
       transaction === undefined
         ? jsonOf(await this.#database.run(APPEND, values))
         : await this.#within(transaction, APPEND, values);
     const result = answer as unknown as AppendResult; // our own function wrote it
-    const answers = toAnswers(requests, result);
+    const answers = columns.answers(result);
     const changed = new Set(requests.filter((_, index) => addsEvents(answers[index])).map(({ stream }) => stream));
     for (const stream of changed) {
-      const id = result.streams[stream] ?? null;
-      if (transaction === undefined) this.#wake.tell(stream, id);
+      const id = result.streams?.[stream] ?? null;
+      if (transaction === undefined) this.#wake.tell(stream, id, carries);
       else if (result.transaction !== null && id !== null) this.#open.commits.add(result.transaction, stream, id);
     }
     return answers;
@@ -381,9 +384,6 @@ export class PostgresBackend implements Backend {
     return JSON.parse(cellOf(result)) as Record<string, unknown>; // our own functions return objects
   }
 }
-
-/** A payload has at most 8,000 bytes. */
-const IDS_SENT = 500;
 
 const statusesOf = async (database: Database, transactions: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   new Map((await database.run(STATUSES, [JSON.stringify(transactions)])).map(([id, status]) => [id ?? "", status ?? ""]));

@@ -3,7 +3,7 @@ import type { Statement } from "./database.ts";
 import { multirange, type Run, spread } from "./positions.ts";
 
 /** Inside a transaction of the user's: see `settle.sql.ts`. */
-export const SETTLE_WITHIN: Statement = { text: "SELECT @.settle_within($1, $2, $3::jsonb, $4::bigint)", writes: true };
+export const SETTLE_WITHIN: Statement = { text: "SELECT @.settle_within($1, $2, $3::text::jsonb, $4::bigint)", writes: true };
 
 /** One per settlement. */
 export type SettledRuns = readonly (string | readonly Run[])[];

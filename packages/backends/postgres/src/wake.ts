@@ -30,14 +30,22 @@ export class Wake {
     return () => void this.#listeners.delete(own);
   }
 
-  /** Something of a stream changed: tells listeners here and elsewhere. */
-  tell(stream: string, id: number | null): void {
+  /** Something of a stream changed: tells listeners here, and elsewhere unless the change itself has `carried` the news. */
+  tell(stream: string, id: number | null, carried = false): void {
     this.hear(stream);
     if (id === null) return;
     if (this.#names.size >= NAMES_KEPT) this.#names.clear();
     this.#names.set(id, stream);
+    if (carried) return;
     this.#unsent.add(id);
     this.#arm();
+  }
+
+  /** Whether a change that is about to be made may carry the news itself: none was sent for a while. */
+  mayCarry(): boolean {
+    if (this.#timer !== null || this.#sending !== null) return false;
+    this.#rest();
+    return true;
   }
 
   /** Another process says so. */
@@ -62,12 +70,16 @@ export class Wake {
 
   #arm(): void {
     if (this.#timer !== null || this.#sending !== null) return;
+    this.#rest();
+    this.#sendNow(); // the first at once, those that follow closely together
+  }
+
+  #rest(): void {
     this.#timer = setTimeout(() => {
       this.#timer = null;
       if (this.#unsent.size > 0) this.#sendNow();
     }, NOTIFY_EVERY_MS);
     this.#timer.unref();
-    this.#sendNow(); // the first at once, those that follow closely together
   }
 
   #sendNow(): void {

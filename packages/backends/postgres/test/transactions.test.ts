@@ -1,10 +1,12 @@
-/** Settling and appending inside transactions of the user's, as raw pg, kysely and drizzle have them (T8). */
+/** Settling and appending inside transactions of the user's, as raw pg, kysely, drizzle, knex and postgres.js have them (T8). */
 import type { Backend, Grant } from "@rheo/core";
 import { startPostgres } from "@rheo/testing/servers";
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
+import knex from "knex";
 import { CamelCasePlugin, Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
+import postgresJs from "postgres";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import {
   ackOf,
@@ -23,6 +25,8 @@ import {
 const server = await startPostgres({ fsync: "off", deadlock_timeout: "100ms" });
 const pool = new pg.Pool({ connectionString: server.url, max: 8 });
 pool.on("error", () => undefined);
+const builder = knex({ client: "pg", connection: server.url });
+const sqlTag = postgresJs(server.url, { onnotice: () => undefined });
 let backend: Backend;
 let schemas = 0;
 
@@ -33,6 +37,8 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   await backend.close();
+  await builder.destroy();
+  await sqlTag.end();
   await pool.end();
   await server.stop();
 });
@@ -77,48 +83,15 @@ const LIBRARIES: readonly (readonly [name: string, within: Within])[] = [
     "kysely",
     (work) => kysely.transaction().execute((trx) => work(trx, () => trx.insertInto("notes").values({ text: "x" }).execute())),
   ],
+  ["knex", (work) => builder.transaction((trx) => work(trx, () => trx("notes").insert({ text: "x" })))],
   [
-    "what works as knex does",
-    (work) => knexTransaction((trx) => work(trx, () => trx.raw("INSERT INTO notes VALUES (?)", ["x"]))),
+    "postgres.js",
+    async (work) => {
+      await sqlTag.begin((tx) => work(tx, async () => await tx`INSERT INTO notes VALUES ('x')`));
+    },
   ],
   ["drizzle", (work) => drizzle(pool).transaction((tx) => work(tx, () => tx.execute(sql`INSERT INTO notes VALUES ('x')`)))],
 ];
-
-interface KnexLike {
-  (table: string): unknown;
-  readonly isTransaction: boolean;
-  readonly client: object;
-  raw(text: string, bindings: readonly unknown[]): Promise<unknown>;
-}
-
-/**
- * What knex 3 gives its transactions, as far as it is used here: a function with `raw`, which takes `?` for parameters, `??` for
- * identifiers and refuses another number of bindings.
- */
-const knexTransaction = async (work: (trx: KnexLike) => Promise<void>): Promise<void> => {
-  const client = await pool.connect();
-  const raw = (text: string, bindings: readonly unknown[]): Promise<unknown> => {
-    let count = 0;
-    const numbered = text.replaceAll(/\\\?|\?\??/g, (match) => {
-      if (match === "??") throw new Error("no identifiers here");
-      return match === "?" ? `$${++count}` : "?";
-    });
-    if (count !== bindings.length || bindings.includes(undefined))
-      throw new Error(`Expected ${bindings.length} bindings, saw ${count}`);
-    return client.query(numbered, [...bindings]);
-  };
-  const trx = Object.assign((table: string) => table, { isTransaction: true, client: {}, raw });
-  try {
-    await client.query("BEGIN");
-    await work(trx);
-    await client.query("COMMIT");
-  } catch (error) {
-    await client.query("ROLLBACK");
-    throw error;
-  } finally {
-    client.release();
-  }
-};
 
 class Undo extends Error {}
 
@@ -330,9 +303,7 @@ describe("while a user's transaction is open", () => {
 describe("what is no transaction", () => {
   test("is refused", async () => {
     await fill(backend, 1);
-    const knex = Object.assign(() => 1, { raw: () => pool.query("SELECT 1") });
-    const postgresJs = Object.assign(() => 1, { unsafe: () => pool.query("SELECT 1"), begin: () => 1 });
-    for (const bad of [{}, null, 7, "BEGIN", () => 1, kysely, pool, drizzle(pool), knex, postgresJs]) {
+    for (const bad of [{}, null, 7, "BEGIN", () => 1, kysely, pool, drizzle(pool), builder, sqlTag]) {
       await expect(backend.append([request(1)], bad)).rejects.toMatchObject({ code: "invalid_option" });
     }
     expect(await backend.watermarks(STREAM)).toEqual([{ partition: 0, firstSequence: 1, highWatermark: 1 }]);

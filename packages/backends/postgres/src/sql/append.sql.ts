@@ -1,40 +1,55 @@
 /**
- * Appending (L1, L4–L6). Requests arrive by stream, as one jsonb: `[{ s: stream, n: its partitions, p: [those written to], b: [the
- * largest event of each], x: whether any event expects a sequence, t: whether any has a timestamp, i: [position of each request], c: [its
- * number of events], e: [all their events] }, …]`, with events as `[partition, id, timestamp in ms or null, type, key, bytes, expected sequence
- * or null, metadata, payload, place among those of its partition from 1]`. So content is parsed once, and nothing large is sorted or joined.
+ * Appending (L1, L4–L6). All requests arrive at once, as columns: so each value is parsed once, as what it is, and nothing large is sorted.
+ * - of streams: `p_names`, `p_counts` (their partitions, as the events were routed), `p_expects` (whether any event expects a sequence)
+ * - of slots, which are the partitions written to: `p_owners` (stream, from 1), `p_partitions`, `p_largest` (bytes of the largest event)
+ * - of requests: `p_askers` (stream, from 1), `p_sizes` (number of events)
+ * - of events, in order: `p_slots` (from 1), `p_places` (place among those of the slot, from 1), `p_bytes`, `p_ids`, `p_types`, `p_keys`, `p_times` (ms),
+ *   `p_expected`, `p_metadata`, `p_payloads`. A column of nulls is null; no metadata at all is null.
+ * With `p_channel` others are told of it by the same commit, in the name of `p_sender`.
  */
 
-/** Notes the largest events of partitions, where they are larger than any before: rarely. */
+/** Streams named in one notification, whose payload has at most 8,000 bytes. */
+export const IDS_SENT = 500;
+
+/** Notes the largest events of slots, where they are larger than any before: rarely. */
 export const NOTE_LARGEST = `
-CREATE FUNCTION @.note_largest(p_stream_id integer, p_partitions integer[], p_bytes integer[]) RETURNS void LANGUAGE sql AS $$
-  UPDATE @.partitions q SET largest_bytes = n.bytes FROM unnest(p_partitions, p_bytes) AS n (partition, bytes)
-  WHERE q.stream_id = p_stream_id AND q.partition = n.partition AND q.largest_bytes < n.bytes;
-$$;`;
+CREATE FUNCTION @.note_largest(p_stream_ids integer[], p_partitions integer[], p_bytes integer[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE @.partitions q SET largest_bytes = n.bytes FROM unnest(p_stream_ids, p_partitions, p_bytes) AS n (stream_id, partition, bytes)
+  WHERE q.stream_id = n.stream_id AND q.partition = n.partition AND q.largest_bytes < n.bytes;
+END $$;`;
 
 /**
- * All events of the requests for one stream, in one insert, in the hope that no id is there already. False when one is; nothing is written
- * then. Ids are not looked up first: the unique index refuses one that is there, and the savepoint costs less than the look-ups. `p_highs`
- * and `p_latests` say where the partitions stand. Cost: one row and two index entries per event.
+ * All events of the slots in `p_hopeful`, in one insert, in the hope that no id is there already. False when one is; nothing is written then.
+ * Ids are not looked up first: the unique index refuses one that is there, and the savepoint costs less than the look-ups. `p_highs` and
+ * `p_latests` say where the partitions of these slots stand. Cost: one row and two index entries per event.
  */
 export const APPEND_HOPEFULLY = `
 CREATE FUNCTION @.append_hopefully(
-  p_stream_id integer, p_events jsonb, p_timed boolean, p_partitions integer[], p_highs bigint[], p_latests timestamptz[], p_now timestamptz
+  p_hopeful integer[], p_stream_ids integer[], p_partitions integer[], p_highs bigint[], p_latests timestamptz[], p_slots integer[], p_places integer[],
+  p_bytes integer[], p_ids text[], p_types text[], p_keys text[], p_times bigint[], p_metadata jsonb, p_payloads jsonb, p_now timestamptz
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_constraint text;
 BEGIN
-  IF NOT p_timed THEN
+  IF p_times IS NULL THEN
     INSERT INTO @.events (stream_id, partition, sequence, timestamp, latest, bytes, id, type, key, metadata, payload)
-    SELECT p_stream_id, h.partition, h.high + (e->>9)::bigint, p_now, greatest(h.latest, p_now), (e->>5)::integer, e->>1, e->>3, e->>4, e->7, e->8
-    FROM jsonb_array_elements(p_events) e JOIN unnest(p_partitions, p_highs, p_latests) AS h (partition, high, latest) ON h.partition = (e->>0)::integer;
+    SELECT h.stream_id, h.partition, h.high + e.place, p_now, greatest(h.latest, p_now), e.bytes, e.id, e.type, e.key, coalesce(e.metadata, '{}'), e.payload
+    FROM ROWS FROM (
+      unnest(p_slots), unnest(p_places), unnest(p_bytes), unnest(p_ids), unnest(p_types), unnest(p_keys), jsonb_array_elements(p_metadata), jsonb_array_elements(p_payloads)
+    ) AS e (slot, place, bytes, id, type, key, metadata, payload)
+    JOIN unnest(p_hopeful, p_stream_ids, p_partitions, p_highs, p_latests) AS h (slot, stream_id, partition, high, latest) ON h.slot = e.slot;
   ELSE
     INSERT INTO @.events (stream_id, partition, sequence, timestamp, latest, bytes, id, type, key, metadata, payload)
-    SELECT p_stream_id, n.partition, n.high + n.place, n.at, greatest(n.latest, max(n.at) OVER (PARTITION BY n.partition ORDER BY n.place)),
-      (n.e->>5)::integer, n.e->>1, n.e->>3, n.e->>4, n.e->7, n.e->8
+    SELECT n.stream_id, n.partition, n.high + n.place, n.at, greatest(n.latest, max(n.at) OVER (PARTITION BY n.slot ORDER BY n.place)),
+      n.bytes, n.id, n.type, n.key, coalesce(n.metadata, '{}'), n.payload
     FROM (
-      SELECT e, h.*, (e->>9)::bigint AS place, coalesce('epoch'::timestamptz + (e->>2)::bigint * interval '1 millisecond', p_now) AS at
-      FROM jsonb_array_elements(p_events) e JOIN unnest(p_partitions, p_highs, p_latests) AS h (partition, high, latest) ON h.partition = (e->>0)::integer
+      SELECT h.stream_id, h.partition, h.high, h.latest, e.*, coalesce('epoch'::timestamptz + e.time * interval '1 millisecond', p_now) AS at
+      FROM ROWS FROM (
+        unnest(p_slots), unnest(p_places), unnest(p_bytes), unnest(p_ids), unnest(p_types), unnest(p_keys), unnest(p_times), jsonb_array_elements(p_metadata),
+        jsonb_array_elements(p_payloads)
+      ) AS e (slot, place, bytes, id, type, key, time, metadata, payload)
+      JOIN unnest(p_hopeful, p_stream_ids, p_partitions, p_highs, p_latests) AS h (slot, stream_id, partition, high, latest) ON h.slot = e.slot
     ) n;
   END IF;
   RETURN true;
@@ -56,13 +71,16 @@ $$;`;
 
 /**
  * One request, event by event: the stored event of an id is answered before anything else is looked at. Writes all of it or nothing.
+ * Its events are those at p_from … p_from + p_count − 1.
  */
 export const APPEND_ONE = `
-CREATE FUNCTION @.append_one(p_stream_id integer, p_events jsonb, p_from integer, p_count integer, p_now timestamptz) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION @.append_one(
+  p_stream_id integer, p_from integer, p_count integer, p_partitions integer[], p_slots integer[], p_bytes integer[], p_ids text[], p_types text[],
+  p_keys text[], p_times bigint[], p_expected bigint[], p_metadata jsonb, p_payloads jsonb, p_now timestamptz
+) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  v_event jsonb;
-  v_index integer;
   v_partition integer;
+  v_metadata jsonb;
   v_stored @.events;
   v_high bigint;
   v_latest timestamptz;
@@ -72,29 +90,28 @@ DECLARE
   v_constraint text;
 BEGIN
   FOR i IN p_from .. p_from + p_count - 1 LOOP
-    v_event := p_events->i;
-    v_index := i - p_from;
-    v_partition := (v_event->>0)::integer;
-    SELECT * INTO v_stored FROM @.events WHERE stream_id = p_stream_id AND id = v_event->>1;
+    v_metadata := coalesce(p_metadata->(i - 1), '{}');
+    SELECT * INTO v_stored FROM @.events WHERE stream_id = p_stream_id AND id = p_ids[i];
     IF FOUND THEN
-      IF v_stored.type IS DISTINCT FROM v_event->>3 OR v_stored.key IS DISTINCT FROM v_event->>4
-        OR v_stored.metadata <> v_event->7 OR v_stored.payload <> v_event->8 THEN
-        v_refusal := jsonb_build_object('kind', 'id_conflict', 'index', v_index, 'stored', @.stored(v_stored));
+      IF v_stored.type IS DISTINCT FROM p_types[i] OR v_stored.key IS DISTINCT FROM p_keys[i]
+        OR v_stored.metadata <> v_metadata OR v_stored.payload <> p_payloads->(i - 1) THEN
+        v_refusal := jsonb_build_object('kind', 'id_conflict', 'index', i - p_from, 'stored', @.stored(v_stored));
         RAISE EXCEPTION USING ERRCODE = 'RH001';
       END IF;
       v_answers := v_answers || jsonb_build_object('sequence', v_stored.sequence, 'timestampMs', @.ms(v_stored.timestamp), 'duplicate', @.stored(v_stored));
       CONTINUE;
     END IF;
+    v_partition := p_partitions[p_slots[i]];
     v_high := @.high_watermark(p_stream_id, v_partition);
-    IF (v_event->>6)::bigint <> v_high THEN
-      v_refusal := jsonb_build_object('kind', 'sequence_conflict', 'index', v_index, 'highWatermark', v_high);
+    IF p_expected[i] <> v_high THEN
+      v_refusal := jsonb_build_object('kind', 'sequence_conflict', 'index', i - p_from, 'highWatermark', v_high);
       RAISE EXCEPTION USING ERRCODE = 'RH001';
     END IF;
-    v_at := coalesce('epoch'::timestamptz + (v_event->>2)::bigint * interval '1 millisecond', p_now);
+    v_at := coalesce('epoch'::timestamptz + p_times[i] * interval '1 millisecond', p_now);
     SELECT latest INTO v_latest FROM @.events WHERE stream_id = p_stream_id AND partition = v_partition AND sequence = v_high;
     INSERT INTO @.events (stream_id, partition, sequence, timestamp, latest, bytes, id, type, key, metadata, payload)
-    VALUES (p_stream_id, v_partition, v_high + 1, v_at, greatest(v_latest, v_at), (v_event->>5)::integer, v_event->>1, v_event->>3, v_event->>4, v_event->7, v_event->8);
-    PERFORM @.note_largest(p_stream_id, ARRAY[v_partition], ARRAY[(v_event->>5)::integer]);
+    VALUES (p_stream_id, v_partition, v_high + 1, v_at, greatest(v_latest, v_at), p_bytes[i], p_ids[i], p_types[i], p_keys[i], v_metadata, p_payloads->(i - 1));
+    PERFORM @.note_largest(ARRAY[p_stream_id], ARRAY[v_partition], ARRAY[p_bytes[i]]);
     v_answers := v_answers || jsonb_build_object('sequence', v_high + 1, 'timestampMs', @.ms(v_at), 'duplicate', NULL);
   END LOOP;
   RETURN jsonb_build_object('kind', 'appended', 'events', to_jsonb(v_answers));
@@ -110,68 +127,80 @@ END $$;`;
 
 /**
  * Appends a batch of requests, each atomic by itself. The partitions are locked, in order, until the transaction ends: so commit order is
- * sequence order. For streams whose requests went in at once the answer has the high watermarks before, by partition; for the others an
- * answer per request, by its position.
+ * sequence order. Streams that are there, are routed rightly and expect no sequence go in at once: `slots` and `highs` say where their
+ * partitions stood before. The requests of the others, and of all when an id was there already, are answered one by one, by their position.
  */
-export const APPEND = `
-CREATE FUNCTION @.append(p_requests jsonb, p_now_ms bigint) RETURNS text LANGUAGE plpgsql
+export const APPEND: string = `
+CREATE FUNCTION @.append(
+  p_names text[], p_counts integer[], p_expects boolean[], p_owners integer[], p_partitions integer[], p_largest integer[], p_askers integer[], p_sizes integer[],
+  p_slots integer[], p_places integer[], p_bytes integer[], p_ids text[], p_types text[], p_keys text[], p_times bigint[], p_expected bigint[], p_metadata jsonb,
+  p_payloads jsonb, p_now_ms bigint, p_channel text, p_sender text
+) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_now timestamptz;
-  v_ids integer[] := '{}';
-  v_partitions integer[] := '{}';
-  v_streams jsonb := '{}';
-  v_heads jsonb := '{}';
-  v_written integer[];
-  v_found integer[];
+  v_found integer[];        -- slots whose partitions are there, with their streams
+  v_found_ids integer[];
+  v_hopeful integer[];      -- slots that may go in at once, with their streams and partitions
+  v_stream_ids integer[];
+  v_partitions integer[];
+  v_largest integer[];
   v_highs bigint[];
   v_latests timestamptz[];
+  v_grown boolean;
   v_answers jsonb := '{}';
   v_answer jsonb;
-  v_events jsonb;
-  v_from integer;
-  v_count integer;
-  r jsonb;
+  v_from integer := 1;
   s @.streams;
 BEGIN
-  FOR r IN SELECT value FROM jsonb_array_elements(p_requests) LOOP
-    SELECT * INTO s FROM @.streams WHERE name = r->>'s';
-    IF FOUND THEN
-      v_partitions := v_partitions || ARRAY(SELECT jsonb_array_elements_text(r->'p')::integer);
-      v_ids := v_ids || array_fill(s.stream_id, ARRAY[jsonb_array_length(r->'p')]);
-    END IF;
-  END LOOP;
-  PERFORM FROM @.partitions q WHERE (q.stream_id, q.partition) IN (SELECT * FROM unnest(v_ids, v_partitions)) ORDER BY q.stream_id, q.partition FOR UPDATE;
+  SELECT array_agg(l.slot), array_agg(l.stream_id) INTO v_found, v_found_ids FROM (
+    SELECT u.slot::integer, q.stream_id
+    FROM unnest(p_owners, p_partitions) WITH ORDINALITY AS u (owner, partition, slot) JOIN @.streams t ON t.name = p_names[u.owner]
+    JOIN @.partitions q ON q.stream_id = t.stream_id AND q.partition = u.partition
+    ORDER BY q.stream_id, q.partition FOR UPDATE OF q
+  ) l;
   v_now := @.moment(p_now_ms);
-  FOR r IN SELECT value FROM jsonb_array_elements(p_requests) LOOP
-    SELECT * INTO s FROM @.streams WHERE name = r->>'s';
-    IF NOT FOUND THEN v_answer := jsonb_build_object('kind', 'stream_not_found');
-    ELSIF s.partitions <> (r->>'n')::integer THEN v_answer := jsonb_build_object('kind', 'rerouted', 'partitions', s.partitions);
-    ELSE
-      v_answer := NULL;
-      v_streams := v_streams || jsonb_build_object(s.name, s.stream_id);
-      v_events := r->'e';
-      v_written := ARRAY(SELECT jsonb_array_elements_text(r->'p')::integer);
-      SELECT array_agg(q.partition), array_agg(greatest(q.first_sequence - 1, coalesce(l.sequence, 0))), array_agg(l.latest) INTO v_found, v_highs, v_latests
-      FROM @.partitions q LEFT JOIN LATERAL (
-        SELECT e.sequence, e.latest FROM @.events e WHERE e.stream_id = q.stream_id AND e.partition = q.partition ORDER BY e.sequence DESC LIMIT 1
-      ) l ON true WHERE q.stream_id = s.stream_id AND q.partition = ANY (v_written);
-      IF NOT (r->>'x')::boolean AND @.append_hopefully(s.stream_id, v_events, (r->>'t')::boolean, v_found, v_highs, v_latests, v_now) THEN
-        PERFORM @.note_largest(s.stream_id, v_written, ARRAY(SELECT jsonb_array_elements_text(r->'b')::integer));
-        v_heads := v_heads || jsonb_build_object(s.name, coalesce(jsonb_object(v_found::text[], v_highs::text[]), '{}'));
-        CONTINUE;
-      END IF;
+  SELECT array_agg(f.slot), array_agg(q.stream_id), array_agg(q.partition), array_agg(p_largest[f.slot]), bool_or(p_largest[f.slot] > q.largest_bytes),
+    array_agg(greatest(q.first_sequence - 1, coalesce(l.sequence, 0))), array_agg(l.latest)
+  INTO v_hopeful, v_stream_ids, v_partitions, v_largest, v_grown, v_highs, v_latests
+  FROM unnest(v_found, v_found_ids) AS f (slot, stream_id) JOIN @.streams t ON t.stream_id = f.stream_id
+  JOIN @.partitions q ON q.stream_id = f.stream_id AND q.partition = p_partitions[f.slot]
+  LEFT JOIN LATERAL (
+    SELECT e.sequence, e.latest FROM @.events e WHERE e.stream_id = q.stream_id AND e.partition = q.partition ORDER BY e.sequence DESC LIMIT 1
+  ) l ON true
+  WHERE t.partitions = p_counts[p_owners[f.slot]] AND NOT p_expects[p_owners[f.slot]];
+  IF v_hopeful IS NOT NULL THEN
+    IF NOT @.append_hopefully(
+      v_hopeful, v_stream_ids, v_partitions, v_highs, v_latests, p_slots, p_places, p_bytes, p_ids, p_types, p_keys, p_times, p_metadata, p_payloads, v_now
+    ) THEN v_hopeful := NULL;
+    ELSIF v_grown THEN PERFORM @.note_largest(v_stream_ids, v_partitions, v_largest);
     END IF;
-    v_from := 0;
-    FOR k IN 0 .. jsonb_array_length(r->'i') - 1 LOOP
-      v_count := (r->'c'->>k)::integer;
-      v_answers := v_answers || jsonb_build_object(r->'i'->>k,
-        coalesce(v_answer, @.append_one(s.stream_id, v_events, v_from, v_count, v_now), @.append_one(s.stream_id, v_events, v_from, v_count, v_now)));
-      IF v_answers->(r->'i'->>k) = 'null' THEN
-        RAISE EXCEPTION 'could not serialize access: an event of this id was appended since this transaction began' USING ERRCODE = 'serialization_failure';
+  END IF;
+  IF v_hopeful IS NULL OR cardinality(v_hopeful) < cardinality(p_owners) THEN
+    FOR k IN 1 .. cardinality(p_askers) LOOP
+      IF NOT coalesce(p_slots[v_from] = ANY (v_hopeful), false) THEN
+        SELECT * INTO s FROM @.streams WHERE name = p_names[p_askers[k]];
+        IF NOT FOUND THEN v_answer := jsonb_build_object('kind', 'stream_not_found');
+        ELSIF s.partitions <> p_counts[p_askers[k]] THEN v_answer := jsonb_build_object('kind', 'rerouted', 'partitions', s.partitions);
+        ELSE
+          FOR attempt IN 1 .. 2 LOOP
+            v_answer := @.append_one(
+              s.stream_id, v_from, p_sizes[k], p_partitions, p_slots, p_bytes, p_ids, p_types, p_keys, p_times, p_expected, p_metadata, p_payloads, v_now);
+            EXIT WHEN v_answer IS NOT NULL;
+          END LOOP;
+          IF v_answer IS NULL THEN
+            RAISE EXCEPTION 'could not serialize access: an event of this id was appended since this transaction began' USING ERRCODE = 'serialization_failure';
+          END IF;
+        END IF;
+        v_answers := v_answers || jsonb_build_object(k - 1, v_answer);
       END IF;
-      v_from := v_from + v_count;
+      v_from := v_from + p_sizes[k];
     END LOOP;
-  END LOOP;
-  RETURN jsonb_build_object('now', @.ms(v_now), 'heads', v_heads, 'answers', v_answers, 'streams', v_streams, 'transaction', pg_current_xact_id_if_assigned()::text)::text;
+  END IF;
+  IF p_channel IS NOT NULL AND v_found IS NOT NULL THEN
+    PERFORM pg_notify(p_channel, p_sender || ':' || string_agg(i::text, ',')) FROM (SELECT DISTINCT i FROM unnest(v_found_ids) i LIMIT ${IDS_SENT}) ids;
+  END IF;
+  RETURN jsonb_build_object('now', @.ms(v_now), 'slots', to_jsonb(v_hopeful), 'highs', to_jsonb(v_highs), 'answers', v_answers,
+    'streams', (SELECT jsonb_object_agg(p_names[p_owners[f.slot]], f.stream_id) FROM unnest(v_found, v_found_ids) AS f (slot, stream_id)),
+    'transaction', pg_current_xact_id_if_assigned()::text)::text;
 END $$;`;
