@@ -54,8 +54,19 @@ export interface Backend {
   append(requests: readonly AppendRequest[], transaction?: unknown): Promise<AppendAnswer[]>;
   /** A slice of one partition. */
   read(request: ReadRequest): Promise<EventRecord[]>;
+  /**
+   * A slice of one partition, filtered where the events are. Optional: without it every event of a query is read, and filtered by core.
+   * It may let through more than the filter does, never less: core looks again.
+   */
+  search?(request: SearchRequest): Promise<SearchAnswer>;
   /** The events of those ids, in order; null where there is none. */
   readIds(stream: string, ids: readonly string[]): Promise<(EventRecord | null)[]>;
+  /** Makes queries of one stream by the value at a path fast. Idempotent. Optional: absent where nothing is indexed by content. */
+  createIndex?(stream: string, path: string): Promise<void>;
+  /** False when there was none. Present where {@link createIndex} is, as is `listIndexes`. */
+  dropIndex?(stream: string, path: string): Promise<boolean>;
+  /** Paths, in order. */
+  listIndexes?(stream: string): Promise<string[]>;
   /** Removes a prefix of each partition (L10). */
   trim(request: TrimRequest): Promise<TrimAnswer>;
 
@@ -187,6 +198,24 @@ export interface ReadRequest {
   readonly maxBytes: number;
 }
 
+export interface SearchRequest extends ReadRequest {
+  readonly filter: Filter | null;
+  /** Inclusive. */
+  readonly fromMs: number | null;
+  /** Exclusive. */
+  readonly toMs: number | null;
+  /** Events looked at, at most, so that one call stays short. */
+  readonly examine: number;
+}
+
+export interface SearchAnswer {
+  readonly events: readonly EventRecord[];
+  /** In the order asked for, the last sequence that was looked at: a later search goes on after it. Null: there was none. */
+  readonly passed: number | null;
+  /** Nothing is left within the bounds, for now. */
+  readonly ended: boolean;
+}
+
 export interface TrimRequest {
   readonly stream: string;
   readonly cut:
@@ -296,6 +325,8 @@ export interface ReplayRequest {
     | { readonly kind: "time"; readonly timeMs: number }
     | { readonly kind: "query"; readonly query: EventQuery };
   readonly partitions: readonly number[] | null;
+  /** Only counts, and changes nothing. */
+  readonly dryRun: boolean;
 }
 
 export interface RedriveRequest {

@@ -51,7 +51,10 @@ const OPERATORS = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists", 
 type Operator = (typeof OPERATORS)[number];
 const isOperator = (name: string): name is Operator => (OPERATORS as readonly string[]).includes(name);
 
-const SHORT: Readonly<Record<string, string>> = { correlationId: "metadata.correlationId", causationId: "metadata.causationId" };
+const SHORT: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
+  correlationId: "metadata.correlationId",
+  causationId: "metadata.causationId",
+});
 
 type Test = (event: Event) => boolean;
 
@@ -182,7 +185,7 @@ const parseJson = (value: unknown, at: string, depth: number): Json => {
 /** The value at a path, own properties only; undefined when missing. */
 const reader = (path: string, at: string): Read => {
   if (path.length > MAX_PATH) return fail(at, `a path has at most ${MAX_PATH} characters.`);
-  const [root, ...segments] = splitPath(SHORT[path] ?? path);
+  const [root, ...segments] = splitPath(path);
   if (segments.length > MAX_SEGMENTS) return fail(at, `a path has at most ${MAX_SEGMENTS} parts.`);
   const plain = segments.length === 0;
   if (root === "payload") return (event) => descend(event.payload, segments);
@@ -193,7 +196,9 @@ const reader = (path: string, at: string): Read => {
   return fail(at, "a path is id, type, key, correlationId, causationId, metadata.…, payload or payload.…");
 };
 
-const splitPath = (path: string): string[] => {
+/** A path taken apart, short forms written out: at dots, unless written `\.`. */
+export const splitPath = (short: string): string[] => {
+  const path = SHORT[short] ?? short;
   const segments = [""];
   for (let i = 0; i < path.length; i++) {
     const character = path[i] ?? "";

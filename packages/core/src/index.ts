@@ -1,5 +1,6 @@
 export type * from "./backend.ts";
 export type { EventHistory } from "./calls/operations.ts";
+export type { Count, EventLineage, LineageNode } from "./calls/search.ts";
 export type { Capabilities } from "./capabilities.ts";
 export { type Clock, FrozenClock, systemClock, type Timer } from "./clock.ts";
 export { RheoError, type RheoErrorCode, type RheoErrorDetails, type StaleReason } from "./errors.ts";

@@ -3,7 +3,7 @@
 export { systemClock } from "./clock.ts";
 export { groupNotFound, staleLease, streamNotFound } from "./errors.ts";
 export { deepFreeze, toEvent } from "./event.ts";
-export { compareText, compileFilter, type Matcher, parseFilter, sameJson } from "./filter.ts";
+export { compareText, compileFilter, type Matcher, parseFilter, sameJson, splitPath } from "./filter.ts";
 export { uuidv7Source } from "./ids.ts";
 export { internalsOf, type RheoInternals } from "./internals.ts";
 export { LIMITS } from "./limits.ts";

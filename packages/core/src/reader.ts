@@ -2,7 +2,7 @@
  * Reading the log: each partition in sequence order, partitions merged by timestamp. A position per partition is all the state
  * there is, so that pages neither skip nor repeat, whatever is appended meanwhile.
  */
-import type { Backend } from "./backend.ts";
+import type { Backend, Watermark } from "./backend.ts";
 import { type Event, type EventRecord, toEvent } from "./event.ts";
 import type { Matcher } from "./filter.ts";
 import { LIMITS } from "./limits.ts";
@@ -10,6 +10,9 @@ import { decodeCursor, type EventQuery, encodeCursor, queryMatcher } from "./que
 
 /** Events read from a partition at a time. */
 const PAGE = 256;
+/** Events that a store is asked to look through in one call: few at first, more while few of them match. */
+const EXAMINE_FIRST = 2_048;
+const EXAMINE_MOST = 131_072;
 
 /** A page of matches and where the next begins; null when nothing more matched. */
 export interface Page {
@@ -41,6 +44,28 @@ export const readOn = async (
   const events = await takeMerged(lanes, stream, query);
   return { events, positions: positionsOf(lanes, query), more: lanes.some((lane) => lane.head !== null) };
 };
+
+/** How many events match, counted up to `most`. */
+export const countMatches = async (backend: Backend, stream: string, query: EventQuery, most: number): Promise<number> => {
+  if (query.filter === null && query.fromMs === null && query.toMs === null)
+    return countBounds(await backend.watermarks(stream), query);
+  const matches = queryMatcher(query);
+  let count = 0;
+  for (const partition of query.partitions) {
+    const lane = new Lane(backend, stream, query, partition, null, matches);
+    for (await lane.advance(); lane.head !== null && count < most; await lane.advance()) count += 1;
+    if (count >= most) return most;
+  }
+  return count;
+};
+
+/** Sequences have no gaps, so where nothing is filtered there is nothing to read. */
+const countBounds = (watermarks: readonly Watermark[], query: EventQuery): number =>
+  query.partitions.reduce((sum, partition) => {
+    const { firstSequence = 1, highWatermark = 0 } = watermarks[partition] ?? {};
+    const after = Math.max(query.after[partition] ?? 0, firstSequence - 1);
+    return sum + Math.max(0, Math.min(query.until[partition] ?? highWatermark, highWatermark) - after);
+  }, 0);
 
 const openLanes = async (
   backend: Backend,
@@ -97,6 +122,10 @@ class Lane {
   readonly #matches: Matcher;
   #buffer: readonly EventRecord[] = [];
   #index = 0;
+  /** Where the next read goes on once the buffer is used up; null: at its last event. */
+  #resume: number | null = null;
+  #examine = EXAMINE_FIRST;
+  #isLast = false;
   /** Ascending: the last sequence passed. Descending: the lowest one passed. Null: none yet. */
   #passed: number | null;
   #ended = false;
@@ -128,27 +157,35 @@ class Lane {
   }
 
   async #fill(): Promise<void> {
-    const { order } = this.#query;
-    const limit = Math.min(PAGE, this.#query.filter === null ? this.#query.limit + 1 : PAGE);
-    const after = this.#query.after[this.partition] ?? 0;
-    const until = this.#query.until[this.partition] ?? Number.MAX_SAFE_INTEGER;
-    const bounds =
-      order === "asc"
-        ? { after: Math.max(after, this.#passed ?? 0), until }
-        : { after, until: this.#passed === null ? until : Math.min(until, this.#passed - 1) };
-    if (bounds.until <= bounds.after) {
+    if (this.#resume !== null) this.#passed = this.#resume;
+    this.#resume = null;
+    const bounds = this.#bounds();
+    if (this.#isLast || bounds.until <= bounds.after) {
       this.#ended = true;
       return;
     }
-    this.#buffer = await this.#backend.read({
-      stream: this.#stream,
-      partition: this.partition,
-      ...bounds,
-      order,
-      limit,
-      maxBytes: LIMITS.fetchBytes,
-    });
+    const { order, filter, fromMs, toMs } = this.#query;
+    const request = { stream: this.#stream, partition: this.partition, ...bounds, order, maxBytes: LIMITS.fetchBytes };
+    const isFiltered = filter !== null || fromMs !== null || toMs !== null;
     this.#index = 0;
+    if (isFiltered && this.#backend.search !== undefined) {
+      const answer = await this.#backend.search({ ...request, limit: PAGE, filter, fromMs, toMs, examine: this.#examine });
+      this.#buffer = answer.events;
+      this.#resume = answer.passed;
+      this.#isLast = answer.ended;
+      if (answer.events.length < PAGE) this.#examine = Math.min(EXAMINE_MOST, this.#examine * 4);
+      return;
+    }
+    this.#buffer = await this.#backend.read({ ...request, limit: isFiltered ? PAGE : Math.min(PAGE, this.#query.limit + 1) });
     this.#ended = this.#buffer.length === 0;
+  }
+
+  /** What is left to look at: (after, until]. */
+  #bounds(): { readonly after: number; readonly until: number } {
+    const after = this.#query.after[this.partition] ?? 0;
+    const until = this.#query.until[this.partition] ?? Number.MAX_SAFE_INTEGER;
+    const passed = this.#passed;
+    if (this.#query.order === "asc") return { after: Math.max(after, passed ?? 0), until };
+    return { after, until: passed === null ? until : Math.min(until, passed - 1) };
   }
 }

@@ -11,6 +11,7 @@ import * as leases from "./calls/leases.ts";
 import * as log from "./calls/log.ts";
 import * as operations from "./calls/operations.ts";
 import * as reopening from "./calls/reopening.ts";
+import * as search from "./calls/search.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { RheoError } from "./errors.ts";
@@ -74,6 +75,8 @@ export interface SettleOptions {
 
 export type ReplayScope = ({ readonly fromSequence: number } | { readonly from: Date } | { readonly query: Query }) & {
   readonly partitions?: readonly number[];
+  /** Only counts; changes nothing. Default false. */
+  readonly dryRun?: boolean;
 };
 export type DeadLetterSelection = { readonly eventIds: readonly string[] } | { readonly where: Filter } | { readonly all: true };
 export type TrimOptions = ({ readonly beforeSequence: number } | { readonly before: Date } | { readonly keepLast: number }) & {
@@ -271,6 +274,47 @@ export class Rheo implements AsyncDisposable {
     query: Omit<Query, "limit" | "order" | "to"> & { readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<Event<Output>, void, void> {
     return log.tail(this.#context, stream, query) as AsyncGenerator<Event<Output>, void, void>; // of the schema's output
+  }
+
+  /**
+   * How many events match, counted up to `most` (1–10,000,000, default 10,000). Without a filter or a time it costs next to nothing.
+   * @throws as {@link query}
+   */
+  count(stream: AnyStream, query: Omit<Query, "limit" | "order"> & { readonly most?: number } = {}): Promise<search.Count> {
+    return search.count(this.#context, stream, query);
+  }
+
+  /**
+   * Makes queries of this stream by the value at a path fast, such as `"payload.currency"`, `"type"` or `"correlationId"`. Idempotent;
+   * takes as long as reading the stream once. Appends go on meanwhile where the store allows it.
+   * @throws unsupported - the store has no indexes by content
+   * @throws stream_not_found, invalid_query
+   */
+  createIndex(stream: AnyStream, path: string): Promise<void> {
+    return search.createIndex(this.#context, stream, path);
+  }
+
+  /** False when there was none. @throws unsupported, stream_not_found, invalid_query */
+  dropIndex(stream: AnyStream, path: string): Promise<boolean> {
+    return search.dropIndex(this.#context, stream, path);
+  }
+
+  /** Paths with an index. @throws stream_not_found */
+  listIndexes(stream: AnyStream): Promise<readonly string[]> {
+    return search.listIndexes(this.#context, stream);
+  }
+
+  /**
+   * What led to an event and what followed from it, across streams: everything with its correlation id, as trees by causation id. Null
+   * when there is no such event. `streams`: default all; `limit`: events gathered, 1–10,000, default 1,000.
+   * @throws stream_not_found, invalid_option, invalid_name
+   */
+  lineageOf(
+    stream: AnyStream,
+    eventId: string,
+    options: { readonly streams?: readonly string[]; readonly limit?: number } = {},
+  ): Promise<search.EventLineage | null> {
+    return search.lineageOf(this.#context, stream, eventId, options);
   }
 
   /**

@@ -1,4 +1,5 @@
 /** For the tests of this package and its siblings. Not covered by semver. */
+export { content, filter } from "./arbitraries.ts";
 export type { ContractCase } from "./contract/case.ts";
 export { contractCases } from "./contract/cases.ts";
 export { runStorm, type StormOptions, type StormResult } from "./crashes/storm.ts";

@@ -26,6 +26,8 @@ import type {
   ReplayRequest,
   ResolvedGroupOptions,
   ResolvedStart,
+  SearchAnswer,
+  SearchRequest,
   StreamRecord,
   TrimAnswer,
   TrimRequest,
@@ -47,6 +49,7 @@ import * as log from "./read.ts";
 import { RENEW, renewValues, toRenewAnswer } from "./renew.ts";
 import { type Reopened, redrive, replay, reset } from "./replay.ts";
 import { migrate, openSchema } from "./schema.ts";
+import * as indexed from "./search.ts";
 import { allGone, mayWake, SETTLE_WITHIN, type SettledRuns, toResults, toSettlements } from "./settle.ts";
 import { IDS_SENT } from "./sql/append.sql.ts";
 import { adapt, cellOf } from "./transaction.ts";
@@ -181,6 +184,22 @@ export class PostgresBackend implements Backend {
 
   async read(request: ReadRequest): Promise<EventRecord[]> {
     return log.read(this.#database, request);
+  }
+
+  async search(request: SearchRequest): Promise<SearchAnswer> {
+    return indexed.search(this.#database, request);
+  }
+
+  async createIndex(stream: string, path: string): Promise<void> {
+    await indexed.createIndex(this.#database, stream, path);
+  }
+
+  async dropIndex(stream: string, path: string): Promise<boolean> {
+    return indexed.dropIndex(this.#database, stream, path);
+  }
+
+  async listIndexes(stream: string): Promise<string[]> {
+    return indexed.listIndexes(this.#database, stream);
   }
 
   async readIds(stream: string, ids: readonly string[]): Promise<(EventRecord | null)[]> {

@@ -68,6 +68,18 @@ export class Database {
     }
   }
 
+  /** One statement outside any transaction, which may take long, such as the building of an index. @throws unavailable, outcome_unknown */
+  async runLong(text: string): Promise<void> {
+    const client = await this.#connections.borrow();
+    try {
+      await this.send(client, { text: this.textOf(text) }, LONG_MS);
+      client.release();
+    } catch (error) {
+      client.release(isRefusal(error) ? undefined : asError(error));
+      throw isRefusal(error) ? unavailable(error) : outcomeUnknown(error);
+    }
+  }
+
   /** Several statements on one connection, in one transaction, which may take long. @throws unavailable, outcome_unknown - the commit was not answered */
   async transaction<Result>(
     work: (run: (text: string, values?: readonly Value[]) => Promise<readonly Row[]>) => Promise<Result>,

@@ -3,6 +3,7 @@
  * it came here. PostgreSQL's text has no U+0000, so a test against text with one is turned into what it means for text without.
  */
 import type { Condition, Filter } from "@rheo/core";
+import { splitPath } from "@rheo/core/internal";
 
 type Scalar = null | boolean | number | string;
 type JsonValue = Scalar | readonly JsonValue[] | { readonly [name: string]: JsonValue };
@@ -35,8 +36,14 @@ const entry = (name: string, part: object | Scalar): Program => {
   return ["all", ...tests.map(([operator, operand]) => test(name, operator, operand as JsonValue))];
 };
 
+/** A path, taken apart. */
+export const pathOf = (path: string): { readonly root: string; readonly segments: readonly string[] } => {
+  const [root = "", ...segments] = splitPath(path);
+  return { root, segments };
+};
+
 const test = (path: string, operator: string, operand: JsonValue): Program => {
-  const [root = "", ...segments] = splitPath(SHORT[path] ?? path);
+  const { root, segments } = pathOf(path);
   const isMissing = segments.some(hasNul); // no stored name has one
   switch (operator) {
     case "ne":
@@ -80,20 +87,4 @@ const hasNulIn = (value: JsonValue): boolean => {
   if (typeof value === "string") return hasNul(value);
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, item]) => hasNul(name) || hasNulIn(item));
-};
-
-const SHORT: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
-  correlationId: "metadata.correlationId",
-  causationId: "metadata.causationId",
-});
-
-/** At dots, unless written `\.`. */
-const splitPath = (path: string): string[] => {
-  const segments = [""];
-  for (let i = 0; i < path.length; i++) {
-    const character = path[i] ?? "";
-    if (character === ".") segments.push("");
-    else segments[segments.length - 1] += character === "\\" && i + 1 < path.length ? (path[++i] ?? "") : character;
-  }
-  return segments;
 };

@@ -4,7 +4,7 @@ import { type Answer, checkFound, nothingToReplay } from "./answers.ts";
 import { type Database, jsonOf, type Statement } from "./database.ts";
 import { programOf } from "./program.ts";
 
-const REPLAY: Statement = { text: "SELECT @.replay($1, $2, $3::jsonb, $4::integer[])", writes: true };
+const REPLAY: Statement = { text: "SELECT @.replay($1, $2, $3::jsonb, $4::integer[], $5::boolean)", writes: true };
 const RESET: Statement = { text: "SELECT @.reset($1, $2, $3::jsonb)", writes: true };
 const REDRIVE: Statement = { text: "SELECT @.redrive($1, $2, $3::jsonb, $4::boolean)", writes: true };
 
@@ -16,8 +16,8 @@ export interface Reopened {
 
 /** @throws stream_not_found, group_not_found, nothing_to_replay */
 export const replay = async (database: Database, request: ReplayRequest): Promise<Reopened> => {
-  const { stream, group, scope, partitions } = request;
-  const answer = jsonOf(await database.run(REPLAY, [stream, group, toScope(scope), partitions]));
+  const { stream, group, scope, partitions, dryRun } = request;
+  const answer = jsonOf(await database.run(REPLAY, [stream, group, toScope(scope), partitions, dryRun]));
   checkFound(answer, stream, group);
   if (answer.nothing === true && scope.kind === "after") throw nothingToReplay(stream, group, scope.after);
   return { count: Number(answer.count), answer };

@@ -178,7 +178,9 @@ class Game {
       { kind: "time", timeMs: this.clock.now() - draw(5_000) } as const,
       { kind: "query", query } as const,
     ][draw(3)];
-    return (backend) => backend.replay({ stream: STREAM, group: GROUP, scope: scope ?? { kind: "after", after: 0 }, partitions });
+    const dryRun = draw(4) === 0;
+    return (backend) =>
+      backend.replay({ stream: STREAM, group: GROUP, scope: scope ?? { kind: "after", after: 0 }, partitions, dryRun });
   }
 }
 

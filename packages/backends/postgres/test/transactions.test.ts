@@ -261,7 +261,13 @@ describe("while a user's transaction is open", () => {
     const grant = await grantOf(3);
     const { client, end } = await open();
     await backend.exchange(settling([ackOf(grant, 1)], client));
-    const replaying = backend.replay({ stream: STREAM, group: GROUP, scope: { kind: "after", after: 0 }, partitions: null });
+    const replaying = backend.replay({
+      stream: STREAM,
+      group: GROUP,
+      scope: { kind: "after", after: 0 },
+      partitions: null,
+      dryRun: false,
+    });
     await new Promise((resolve) => setTimeout(resolve, 50));
     await end("COMMIT");
     expect(await replaying).toBe(3);

@@ -24,6 +24,8 @@ import type {
   ReplayRequest,
   ResolvedGroupOptions,
   ResolvedStart,
+  SearchAnswer,
+  SearchRequest,
   StreamRecord,
   TrimAnswer,
   TrimRequest,
@@ -42,6 +44,7 @@ import type { ResolvedOptions } from "./options.ts";
 import { getStream, listStreams, read, readIds, watermarks } from "./read.ts";
 import { renew } from "./renew.ts";
 import { redrive, replay, reset } from "./replay.ts";
+import * as indexed from "./search.ts";
 import { Store } from "./store.ts";
 import { createStream, deleteStream } from "./streams.ts";
 import type { Unit } from "./transaction.ts";
@@ -136,6 +139,22 @@ export class SqliteBackend implements Backend {
 
   read(request: ReadRequest): Promise<EventRecord[]> {
     return this.#read((unit) => read(unit, request));
+  }
+
+  search(request: SearchRequest): Promise<SearchAnswer> {
+    return this.#read((unit) => indexed.search(unit, request));
+  }
+
+  createIndex(stream: string, path: string): Promise<void> {
+    return this.#write(stream, (unit) => indexed.createIndex(unit, stream, path));
+  }
+
+  dropIndex(stream: string, path: string): Promise<boolean> {
+    return this.#write(stream, (unit) => indexed.dropIndex(unit, stream, path));
+  }
+
+  listIndexes(stream: string): Promise<string[]> {
+    return this.#read((unit) => indexed.listIndexes(unit, stream));
   }
 
   readIds(stream: string, ids: readonly string[]): Promise<(EventRecord | null)[]> {

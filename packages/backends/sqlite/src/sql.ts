@@ -27,6 +27,11 @@ export class Sql {
     return this.#prepared(sql).all(parameters);
   }
 
+  /** As {@link all}, for a statement that is not worth keeping. */
+  allOnce(sql: string, parameters: readonly Value[]): readonly Row[] {
+    return this.connection.prepare(sql).all(parameters);
+  }
+
   exec(sql: string): void {
     this.connection.exec(sql);
   }

@@ -2,6 +2,7 @@
 import type { StreamRecord } from "@rheo/core";
 import { removeGroup } from "./groups.ts";
 import type { Memory } from "./memory.ts";
+import { dropIndexes } from "./search.ts";
 import { groupsOf } from "./tables/groups.ts";
 import { findStream, requireStream } from "./tables/streams.ts";
 import type { Unit } from "./transaction.ts";
@@ -32,6 +33,7 @@ export const deleteStream = (unit: Unit, name: string, memory: Memory): boolean 
   const known = findStream(unit.sql, name);
   if (known === null) return false;
   for (const group of groupsOf(unit.sql, name, known.streamId)) removeGroup(unit, group, memory);
+  dropIndexes(unit.sql, known.streamId);
   for (const statement of REMOVE) unit.sql.run(statement, known.streamId);
   return true;
 };

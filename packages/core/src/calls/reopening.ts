@@ -3,7 +3,7 @@ import type { RedriveRequest, ReplayRequest } from "../backend.ts";
 import { RheoError } from "../errors.ts";
 import { parseFilter } from "../filter.ts";
 import { parseStart } from "../group.ts";
-import { parseDate, parseExactlyOne, parseNumber, parseOptions, parseText, requireConfirm } from "../options.ts";
+import { parseBoolean, parseDate, parseExactlyOne, parseNumber, parseOptions, parseText, requireConfirm } from "../options.ts";
 import { parsePartitions, parseQuery } from "../query.ts";
 import type { AnyStream, Context } from "./context.ts";
 
@@ -14,11 +14,12 @@ export const replay = async (
   scope: unknown,
 ): Promise<{ readonly reopened: number }> => {
   const name = context.streamOf(stream, group);
-  const raw = parseOptions("replay", scope, ["fromSequence", "from", "query", "partitions"]);
+  const raw = parseOptions("replay", scope, ["fromSequence", "from", "query", "partitions", "dryRun"]);
   const count = await context.partitionsOf(name);
   const partitions = parsePartitions(raw.partitions, count);
-  const reopened = await context.backend.replay({ stream: name, group, partitions, scope: parseScope(raw, count) });
-  context.emit("group.replayed", { stream: name, group, reopened });
+  const dryRun = parseBoolean("dryRun", raw.dryRun, false);
+  const reopened = await context.backend.replay({ stream: name, group, partitions, scope: parseScope(raw, count), dryRun });
+  if (!dryRun) context.emit("group.replayed", { stream: name, group, reopened });
   return { reopened };
 };
 

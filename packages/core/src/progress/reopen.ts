@@ -37,7 +37,7 @@ export const replay = (store: ProgressStore, request: ReplayRequest): number => 
   const { scope } = request;
   if (scope.kind === "query") {
     const wanted = partitions.filter((partition) => scope.query.partitions.includes(partition));
-    return wanted.reduce((sum, partition) => sum + replayQuery(store, partition, scope), 0);
+    return wanted.reduce((sum, partition) => sum + replayQuery(store, partition, scope, request.dryRun), 0);
   }
   if (scope.kind === "after" && partitions.every((partition) => scope.after > store.watermark(partition).highWatermark)) {
     throw new RheoError(
@@ -48,13 +48,20 @@ export const replay = (store: ProgressStore, request: ReplayRequest): number => 
   }
   return partitions.reduce((sum, partition) => {
     const after = scope.kind === "after" ? scope.after : store.sequenceAtTime(partition, scope.timeMs) - 1;
-    return sum + rewind(store, partition, Math.max(after, firstOffered(store, partition) - 1));
+    const first = Math.max(after, firstOffered(store, partition) - 1);
+    return sum + (request.dryRun ? countRewound(store, partition, first) : rewind(store, partition, first));
   }, 0);
 };
 
 /** The first retained sequence that was ever offered to the group: it began there or later. */
 const firstOffered = (store: ProgressStore, partition: number): number =>
   Math.max(store.watermark(partition).firstSequence, store.head(partition).start + 1);
+
+/** What {@link rewind} would re-open. */
+const countRewound = (store: ProgressStore, partition: number, after: number): number => {
+  const { cursor } = store.head(partition);
+  return after >= cursor ? 0 : countOffered(store, partition, after, cursor);
+};
 
 /** Moves the cursor back: one write however many deliveries that re-opens. */
 const rewind = (store: ProgressStore, partition: number, after: number): number => {
@@ -106,6 +113,7 @@ const replayQuery = (
   store: ProgressStore,
   partition: number,
   scope: Extract<ReplayRequest["scope"], { kind: "query" }>,
+  dryRun: boolean,
 ): number => {
   const { query } = scope;
   const matches = queryMatcher(query);
@@ -116,7 +124,7 @@ const replayQuery = (
   let count = 0;
   for (const event of offered(store, partition, after, until)) {
     if (!matches(stream, event) || !passes(stream, event)) continue;
-    reopen(store, partition, event.sequence, event.key);
+    if (!dryRun) reopen(store, partition, event.sequence, event.key);
     count += 1;
   }
   return count;

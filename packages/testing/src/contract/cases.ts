@@ -8,6 +8,7 @@ import { logCases } from "./log.ts";
 import { orderingCases } from "./ordering.ts";
 import { progressCases } from "./progress.ts";
 import { reopeningCases } from "./reopening.ts";
+import { searchingCases } from "./searching.ts";
 import { settlingCases } from "./settling.ts";
 import { transactionCases } from "./transactions.ts";
 
@@ -22,6 +23,7 @@ export const contractCases: readonly ContractCase[] = [
   ...progressCases,
   ...reopeningCases,
   ...inspectionCases,
+  ...searchingCases,
   ...errorCases,
   ...transactionCases,
 ];

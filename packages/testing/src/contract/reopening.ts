@@ -56,6 +56,8 @@ const replays: readonly ContractCase[] = [
     rule("T7 O10", `replay re-opens exactly what was offered and lies in its scope: ${title}`, async (world) => {
       await drained(world);
       const expected = places === "" ? [] : places.split(" ");
+      expect(await world.peer.replay(STREAM, GROUP, { ...scope, dryRun: true })).toEqual({ reopened: expected.length });
+      expect(await world.drain()).toEqual([]);
       expect(await world.rheo.replay(STREAM, GROUP, scope)).toEqual({ reopened: expected.length });
       const again = await world.drain();
       expect(placesOf(again).sort()).toEqual(expected);

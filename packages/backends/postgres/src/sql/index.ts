@@ -12,6 +12,7 @@ import * as records from "./records.sql.ts";
 import * as renew from "./renew.sql.ts";
 import * as reopen from "./reopen.sql.ts";
 import * as replay from "./replay.sql.ts";
+import * as search from "./search.sql.ts";
 import * as settle from "./settle.sql.ts";
 import * as settleOutcomes from "./settle-outcomes.sql.ts";
 import * as settleWithin from "./settle-within.sql.ts";
@@ -52,6 +53,7 @@ export const FUNCTIONS: readonly string[] = [
   filter.COMPARISON,
   filter.OWN_PATH,
   filter.FILTER_VALUE,
+  filter.COLUMN_SQL,
   filter.FILTER_SQL,
   pass.IS_OPEN,
   pass.GRANT_IN,
@@ -75,6 +77,9 @@ export const FUNCTIONS: readonly string[] = [
   fetch.SURVEY,
   fetch.HEADER,
   fetch.EXCHANGE,
+  search.SEARCH,
+  search.INDEX_EXPRESSION,
+  search.NAME_PATH,
   append.NOTE_LARGEST,
   append.APPEND_HOPEFULLY,
   append.STORED,

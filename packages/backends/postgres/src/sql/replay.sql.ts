@@ -40,25 +40,27 @@ CREATE FUNCTION @.offered_after(p_group_id integer, p_stream_id integer, p_parti
   WHERE q.stream_id = p_stream_id AND q.partition = p_partition AND p.group_id = p_group_id AND p.partition = p_partition
 $$;`;
 
-/** Moves the cursor back: few writes however many deliveries that re-opens. */
+/** Moves the cursor back: few writes however many deliveries that re-opens. With `p_dry` it only counts them. */
 export const REWIND = `
-CREATE FUNCTION @.rewind(p_group_id integer, p_stream_id integer, p_partition integer, p_filter text, p_after bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION @.rewind(p_group_id integer, p_stream_id integer, p_partition integer, p_filter text, p_after bigint, p_dry boolean) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   h @.cursors;
   v_after bigint := greatest(p_after, @.offered_after(p_group_id, p_stream_id, p_partition));
 BEGIN
   SELECT * INTO h FROM @.head_of(p_group_id, p_partition);
   IF v_after >= h.cursor THEN RETURN 0; END IF;
-  PERFORM @.take_back(p_group_id, p_partition, int8multirange(int8range(v_after + 1, NULL)));
-  DELETE FROM @.exceptions WHERE group_id = p_group_id AND partition = p_partition AND sequence > v_after;
-  DELETE FROM @.dead_letters WHERE group_id = p_group_id AND partition = p_partition AND sequence > v_after;
-  UPDATE @.cursors SET cursor = v_after WHERE group_id = p_group_id AND partition = p_partition AND token = h.token;
+  IF NOT p_dry THEN
+    PERFORM @.take_back(p_group_id, p_partition, int8multirange(int8range(v_after + 1, NULL)));
+    DELETE FROM @.exceptions WHERE group_id = p_group_id AND partition = p_partition AND sequence > v_after;
+    DELETE FROM @.dead_letters WHERE group_id = p_group_id AND partition = p_partition AND sequence > v_after;
+    UPDATE @.cursors SET cursor = v_after WHERE group_id = p_group_id AND partition = p_partition AND token = h.token;
+  END IF;
   RETURN @.count_offered(p_stream_id, p_partition, p_filter, v_after, h.cursor);
 END $$;`;
 
 /** A scope is `{ after }`, `{ timeMs }` or `{ program, fromMs, toMs, partitions, afters, untils }`. How many deliveries are open again. */
 export const REPLAY = `
-CREATE FUNCTION @.replay(p_stream text, p_group text, p_scope jsonb, p_partitions integer[]) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+CREATE FUNCTION @.replay(p_stream text, p_group text, p_scope jsonb, p_partitions integer[], p_dry boolean) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE
   g record;
   q record;
@@ -69,7 +71,7 @@ DECLARE
 BEGIN
   SELECT * INTO g FROM @.find_group(p_stream, p_group);
   IF g.group_id IS NULL THEN RETURN jsonb_build_object('missing', coalesce(@.missing(g.stream_id, g.group_id), 'stream')); END IF;
-  PERFORM @.hold_all(g.group_id, p_partitions);
+  IF NOT p_dry THEN PERFORM @.hold_all(g.group_id, p_partitions); END IF;
   v_filter := @.filter_sql(g.filter);
   IF p_scope ? 'after' AND NOT EXISTS (
     SELECT FROM @.progress p WHERE p.group_id = g.group_id AND (p_partitions IS NULL OR p.partition = ANY (p_partitions))
@@ -78,10 +80,10 @@ BEGIN
   FOR q IN SELECT p.partition FROM @.progress p
     WHERE p.group_id = g.group_id AND (p_partitions IS NULL OR p.partition = ANY (p_partitions)) ORDER BY p.partition
   LOOP
-    IF p_scope ? 'after' THEN v_count := v_count + @.rewind(g.group_id, g.stream_id, q.partition, v_filter, (p_scope->>'after')::bigint);
+    IF p_scope ? 'after' THEN v_count := v_count + @.rewind(g.group_id, g.stream_id, q.partition, v_filter, (p_scope->>'after')::bigint, p_dry);
     ELSIF p_scope ? 'timeMs' THEN
       v_count := v_count + @.rewind(g.group_id, g.stream_id, q.partition, v_filter, @.sequence_at(g.stream_id, q.partition,
-        'epoch'::timestamptz + (p_scope->>'timeMs')::bigint * interval '1 millisecond') - 1);
+        'epoch'::timestamptz + (p_scope->>'timeMs')::bigint * interval '1 millisecond') - 1, p_dry);
     ELSIF p_scope->'partitions' @> to_jsonb(q.partition) THEN
       SELECT * INTO h FROM @.head_of(g.group_id, q.partition);
       EXECUTE format('SELECT coalesce(range_agg(int8range(e.sequence, e.sequence + 1)), ''{}'') FROM @.events e
@@ -92,11 +94,13 @@ BEGIN
       INTO v_wanted USING g.stream_id, q.partition, greatest((p_scope->'afters'->>q.partition)::bigint, @.offered_after(g.group_id, g.stream_id, q.partition)),
         least((p_scope->'untils'->>q.partition)::bigint, h.cursor),
         (p_scope->>'fromMs')::bigint, (p_scope->>'toMs')::bigint;
-      PERFORM @.take_back(g.group_id, q.partition, v_wanted);
-      DELETE FROM @.dead_letters WHERE group_id = g.group_id AND partition = q.partition AND sequence IN (SELECT @.sequences(v_wanted));
-      PERFORM @.reopen(g.group_id, g.stream_id, g.ordering, q.partition, v_wanted);
+      IF NOT p_dry THEN
+        PERFORM @.take_back(g.group_id, q.partition, v_wanted);
+        DELETE FROM @.dead_letters WHERE group_id = g.group_id AND partition = q.partition AND sequence IN (SELECT @.sequences(v_wanted));
+        PERFORM @.reopen(g.group_id, g.stream_id, g.ordering, q.partition, v_wanted);
+      END IF;
       v_count := v_count + @.size_of(v_wanted);
     END IF;
   END LOOP;
-  RETURN jsonb_build_object('count', v_count, 'stream', g.stream_id);
+  RETURN jsonb_build_object('count', v_count, 'stream', CASE WHEN NOT p_dry THEN g.stream_id END);
 END $$;`;

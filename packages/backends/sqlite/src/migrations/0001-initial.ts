@@ -147,6 +147,13 @@ CREATE TABLE rheo_members (
   PRIMARY KEY (group_id, consumer_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Which paths of a stream have an index; its name is made of both.
+CREATE TABLE rheo_indexes (
+  stream_id INTEGER NOT NULL,
+  path TEXT NOT NULL,
+  PRIMARY KEY (stream_id, path)
+) STRICT, WITHOUT ROWID;
+
 -- For people and other programs: read only, and the columns stay when the tables change.
 CREATE VIEW rheo_events_view AS
 SELECT s.name AS stream, e.partition, e.sequence, e.id, strftime('%Y-%m-%dT%H:%M:%fZ', e.time_ms / 1000.0, 'unixepoch') AS time,

@@ -2,7 +2,7 @@
 import type { EventRecord } from "@rheo/core";
 import type { progress } from "@rheo/core/internal";
 import { integer, text, textOrNull } from "../columns.ts";
-import type { Row } from "../driver/driver.ts";
+import type { Row, Value } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
 
 /** Each value that crosses from the driver costs, so the partition, which is mostly known, is not among them. */
@@ -99,6 +99,25 @@ const firstRetained = (sql: Sql, { streamId, partition }: Slice): number =>
 
 const highWatermark = (sql: Sql, { streamId, partition }: Slice): number =>
   integer(sql.get("SELECT high_watermark FROM rheo_partitions WHERE stream_id = ? AND partition = ?", streamId, partition)?.[0]);
+
+/** Where to look for matches, and what they match. */
+export interface Wanted extends Pick<Slice, "streamId" | "partition" | "after" | "until" | "order" | "limit"> {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+  /** Over the columns of rheo_events. */
+  readonly condition: { readonly text: string; readonly values: readonly Value[] };
+}
+
+/** Cost: one range of the primary key, or of an index of the stream by content. The stream is written out, so that its indexes apply. */
+export const readMatching = (sql: Sql, wanted: Wanted): EventRecord[] => {
+  const { streamId, partition, after, until, order, limit, fromMs, toMs, condition } = wanted;
+  const rows = sql.allOnce(
+    `SELECT ${EVENT_COLUMNS} FROM rheo_events WHERE stream_id = ${integer(streamId)} AND partition = ? AND sequence > ? AND sequence <= ?
+      AND (?4 IS NULL OR time_ms >= ?4) AND (?5 IS NULL OR time_ms < ?5) AND ${condition.text} ORDER BY sequence ${order === "asc" ? "ASC" : "DESC"} LIMIT ?`,
+    [partition, after, until, fromMs, toMs, ...condition.values, limit],
+  );
+  return toRecords(rows, partition);
+};
 
 const BY_SEQUENCES = `SELECT ${EVENT_COLUMNS} FROM rheo_events WHERE stream_id = ?1 AND partition = ?2 AND sequence IN (SELECT value FROM json_each(?3)) ORDER BY sequence`;
 
