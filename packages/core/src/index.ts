@@ -23,7 +23,7 @@ export {
   type SettleOptions,
   type TrimOptions,
 } from "./rheo.ts";
-export { defineStream, type StandardSchema, type StreamDefinition, type StreamRef } from "./schema.ts";
+export { defineStream, type StandardSchema, type StreamDefinition, type StreamRef, type Upcaster } from "./schema.ts";
 export type {
   DeadLetterInfo,
   DeliveryInfo,

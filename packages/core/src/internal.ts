@@ -18,4 +18,5 @@ export type * from "./progress/records.ts";
 export { queryMatcher } from "./query.ts";
 export { retryDelayMs } from "./retry-policy.ts";
 export { isSameEvent } from "./same-event.ts";
+export { isVersioned, newestShape } from "./schema.ts";
 export { cleanText, isStorable, utf8Bytes } from "./text.ts";

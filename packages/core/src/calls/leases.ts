@@ -2,13 +2,14 @@
 import { aborted, throwIfAborted } from "../appender.ts";
 import type { ExchangeRequest, Grant, SettleOutcome } from "../backend.ts";
 import { RheoError, staleLease } from "../errors.ts";
-import { toEvent } from "../event.ts";
+import { type Event, toEvent } from "../event.ts";
 import type { Lease, LeaseRef, Renewal, SettleAnswer } from "../lease.ts";
 import { LIMITS } from "../limits.ts";
 import { parseName } from "../names.ts";
 import { parseNumber, parseOptions, parseSignal } from "../options.ts";
 import { type Outcome, parseReason } from "../outcome.ts";
 import { parsePartitions } from "../query.ts";
+import { isVersioned, newestShape } from "../schema.ts";
 import { parseLease, renewBatches, settlementBatches, toRenewal, toSettleAnswer } from "../settling.ts";
 import { leaseId } from "../views.ts";
 import { WAIT_POLL_MS } from "../waiting.ts";
@@ -35,7 +36,16 @@ export const fetch = async (context: Context, stream: AnyStream, group: string, 
     },
   };
   const waitMs = parseNumber("waitMs", raw.waitMs, { min: 0, max: LIMITS.durationMs, fallback: 0 });
-  return toLeases(name, group, consumerId, await fetchWaiting(context, request, waitMs, signal));
+  const leases = toLeases(name, group, consumerId, await fetchWaiting(context, request, waitMs, signal));
+  if (isVersioned(stream)) for (const lease of leases) bringUp(stream, lease);
+  return leases;
+};
+
+/** An upcaster that fails is to fail its own event, when that is looked at, and not the whole fetch, whose leases are held already. */
+const bringUp = (stream: AnyStream, lease: Lease): void => {
+  const { event: stored } = lease;
+  let event: Event | null = null;
+  Object.defineProperty(lease, "event", { enumerable: true, get: () => (event ??= newestShape(stream, stored)) });
 };
 
 const parseLeaseMs = (value: unknown): number | null =>

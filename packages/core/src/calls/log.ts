@@ -16,7 +16,7 @@ import {
 } from "../options.ts";
 import { parsePartitions, parseQuery, type Query } from "../query.ts";
 import { type Page, readOn, readPage } from "../reader.ts";
-import { applySchema, type StreamRef } from "../schema.ts";
+import { applySchema, isVersioned, newestShape, type StreamRef, withVersion } from "../schema.ts";
 import { type StreamInfo, toStreamInfo } from "../views.ts";
 import { WAIT_POLL_MS } from "../waiting.ts";
 import type { AnyStream, Context } from "./context.ts";
@@ -102,7 +102,8 @@ export const appendMany = async (
       `${events.length} events in one call; the limit is ${LIMITS.appendEvents}. Split the batch.`,
     );
   }
-  const checked = typeof stream === "object" && stream.schema !== null ? await checkAll(stream, events) : events;
+  const isDefined = typeof stream === "object" && (stream.schema !== null || stream.version !== null);
+  const checked = isDefined ? await checkAll(stream, events) : events;
   const drafts = checked.map((event, index) => context.appender.draft(event, index));
   return context.appender.append(name, drafts, { transaction: raw.transaction, signal });
 };
@@ -111,7 +112,11 @@ const checkAll = async (stream: StreamRef<unknown, unknown>, events: readonly Ev
   const checked: EventInput[] = [];
   for (const [index, event] of events.entries()) {
     try {
-      checked.push({ ...event, payload: await applySchema(stream, event?.payload) });
+      checked.push({
+        ...event,
+        payload: await applySchema(stream, event?.payload),
+        metadata: withVersion(stream, event?.metadata),
+      });
     } catch (error) {
       throw RheoError.is(error) ? error.at(index) : error;
     }
@@ -122,7 +127,7 @@ const checkAll = async (stream: StreamRef<unknown, unknown>, events: readonly Ev
 export const getEvent = async (context: Context, stream: AnyStream, id: string): Promise<Event | null> => {
   const name = context.nameOf(stream);
   const [record] = await context.backend.readIds(name, [parseText("id", id) ?? ""]);
-  return record == null ? null : toEvent(name, record);
+  return record == null ? null : newestShape(stream, toEvent(name, record));
 };
 
 export const queryPage = async (
@@ -132,7 +137,8 @@ export const queryPage = async (
 ): Promise<Page> => {
   const name = context.nameOf(stream);
   const { cursor, ...rest } = query;
-  return readPage(context.backend, name, parseQuery(rest, await context.partitionsOf(name)), cursor);
+  const page = await readPage(context.backend, name, parseQuery(rest, await context.partitionsOf(name)), cursor);
+  return isVersioned(stream) ? { ...page, events: page.events.map((event) => newestShape(stream, event)) } : page;
 };
 
 /** Events of one page of `scan` and `tail`. */
@@ -163,7 +169,7 @@ export async function* tail(
     positions = found.positions;
     for (const event of found.events) {
       if (signal?.aborted) return;
-      yield event;
+      yield newestShape(stream, event);
     }
     if (!found.more) await woken;
   }
