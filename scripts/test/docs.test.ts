@@ -47,3 +47,14 @@ test("the README's program without the runtime acks once and is refused the seco
   await writeBlocks("README.md", folder);
   expect(await run(folder, "by-hand.mjs")).toEqual(["12 1 1", "settled"]);
 });
+
+test("the page on finding events does what it says", async () => {
+  const folder = await folderFor("searching");
+  await writeBlocks("docs/searching.md", folder);
+  expect(await run(folder, "find.mjs")).toEqual(
+    ["order-7 120", "{ count: 2, isExact: true }", "placed led to paid", "paid", "placed"].sort(),
+  );
+  expect(await run(folder, "index.mjs")).toEqual(["1", "[ 'correlationId', 'payload.country' ]"]);
+  expect(await run(folder, "replay.mjs")).toEqual(["placed 1,placed 1", "{ reopened: 2 }", "{ reopened: 2 }"].sort());
+  expect(await run(folder, "versions.mjs")).toEqual(["5 EUR", "6 USD"]);
+});
