@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { content, filter } from "../arbitraries.ts";
 import { firstSeed } from "../environment.ts";
 import { type ContractCase, rule } from "./case.ts";
-import { at, placesOf, refusal, sequencesOf } from "./expectations.ts";
+import { at, placesOf, refusal, sequencesOf, upTo } from "./expectations.ts";
 import { STREAM, type World } from "./world.ts";
 
 const EVENTS = 60;
@@ -84,6 +84,24 @@ const searching: readonly ContractCase[] = [
       for (const partition of [0, 1]) {
         const sequences = sequencesOf(seen.filter((event) => event.partition === partition));
         expect(sequences).toEqual([...sequences].sort((a, b) => (order === "asc" ? a - b : b - a)));
+      }
+    }
+  }),
+
+  rule("L1", "a scan of many pages of matches, frequent or rare, finds each event once, up and down", async (world) => {
+    await world.rheo.ensureStream(STREAM);
+    await world.rheo.appendMany(
+      STREAM,
+      upTo(5_000).map((n) => ({ payload: { n }, type: n % 701 === 0 ? "rare" : "common" })),
+    );
+    for (const order of ["asc", "desc"] as const) {
+      for (const [type, expected] of [
+        ["common", upTo(5_000).filter((n) => n % 701 !== 0)],
+        ["rare", upTo(7).map((n) => n * 701)],
+      ] as const) {
+        const found: number[] = [];
+        for await (const event of world.peer.scan(STREAM, { type, order })) found.push(event.sequence);
+        expect(found).toEqual(order === "asc" ? expected : [...expected].reverse());
       }
     }
   }),
