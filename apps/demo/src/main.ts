@@ -46,7 +46,7 @@ const command = new Command("rheo-demo")
       .choices(["frozen", "real"])
       .default("frozen"),
   )
-  .option("--store <url>", "a store that processes share, such as sqlite:./demo.db (default: a temporary SQLite file)")
+  .option("--store <url>", "a store that processes share: sqlite:, postgres: or redis: (default: a temporary SQLite file)")
   .option("--keep", "leave the temporary file, or the demo's streams in the store", false)
   .option("--json", "one JSON document instead of text", false)
   .addHelpText("after", EPILOGUE)

@@ -17,8 +17,11 @@ export class UsageError extends Error {}
 export const openPlace = async (url: string | null, keep: boolean): Promise<Place> => {
   if (url === null) return await temporaryPlace(keep);
   await checkShared(url);
-  return { url, shownUrl: url.replace(/(?<=:\/\/[^/@]*:)[^/]*(?=@)/, "***"), [Symbol.asyncDispose]: async () => {} };
+  return { url, shownUrl: withoutPasswords(url), [Symbol.asyncDispose]: async () => {} };
 };
+
+const withoutPasswords = (url: string): string =>
+  url.replace(/(?<=:\/\/[^/@]*:)[^/]*(?=@)/, "***").replaceAll(/(?<=[?&]\w*password=)[^&]*/gi, "***");
 
 const temporaryPlace = async (keep: boolean): Promise<Place> => {
   const directory = await mkdtemp(join(tmpdir(), "rheo-demo-"));

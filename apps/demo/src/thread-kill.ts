@@ -38,8 +38,7 @@ const append: Step<ThreadScene> = {
   doing: "appending events",
   run: async ({ rheo, stream }) => {
     await rheo.createStream(stream, { partitions: 1 });
-    // a crash is a failed attempt, so the retry policy says when the next one is: here at once, to see how fast that is
-    await rheo.createGroup(stream, GROUP, { leaseMs: LEASE_MS, retry: { minMs: 0 } });
+    await rheo.createGroup(stream, GROUP, { leaseMs: LEASE_MS });
     const drafts = Array.from({ length: EVENTS }, (_, index) => ({
       type: index + 1 === FATAL_SEQUENCE ? FATAL : "curve_update",
       payload: index,

@@ -45,6 +45,8 @@ const WRITES = [
   "replay",
   "reset",
   "redrive",
+  "createIndex",
+  "dropIndex",
 ] as const;
 const READS = [
   "ping",
@@ -53,6 +55,8 @@ const READS = [
   "watermarks",
   "read",
   "readIds",
+  "search",
+  "listIndexes",
   "getGroup",
   "listGroups",
   "progress",
@@ -134,7 +138,8 @@ export const flaky = (backend: Backend, options: FlakyOptions): Flaky => {
     },
     injected,
   };
-  for (const method of WRITES) changes[method] = unreliable(method, true);
-  for (const method of READS) changes[method] = unreliable(method, false);
+  const has = (method: FlakyMethod): boolean => Reflect.get(backend, method) !== undefined;
+  for (const method of WRITES) if (has(method)) changes[method] = unreliable(method, true);
+  for (const method of READS) if (has(method)) changes[method] = unreliable(method, false);
   return overlay(backend, changes as Partial<Backend>) as Flaky; // the members added above are those of Flaky
 };

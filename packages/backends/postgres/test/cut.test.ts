@@ -1,20 +1,22 @@
 /** A connection cut between a request and its answer, when the server has carried it out and when it never heard of it (F7). */
 import type { Backend, SettleOutcome } from "@rheo/core";
 import { postgres } from "@rheo/postgres";
-import { startPostgres } from "@rheo/testing/servers";
+import { type Loss, startPostgres, startProxy } from "@rheo/testing/servers";
 import pg from "pg";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { type Loss, startProxy } from "./fixtures/proxy.ts";
 import { ackOf, acks, drain, event, fetching, fill, GROUP, openBackend, REAL_TIME, STREAM, settling } from "./fixtures/scene.ts";
 
 const server = await startPostgres({ fsync: "off" });
-const proxy = await startProxy(server.port);
+/** `ReadyForQuery` outside a transaction: what was sent has been committed or undone. PostgreSQL manual, 54.7. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+const proxy = await startProxy(server.port, { isAnswer: (chunk) => chunk.subarray(-READY.length).equals(READY) });
+const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
 let backend: Backend;
 let schemas = 0;
 
 beforeEach(async () => {
   await backend?.close();
-  backend = await openBackend({ url: proxy.url, schema: `cut${++schemas}`, notify: false });
+  backend = await openBackend({ url, schema: `cut${++schemas}`, notify: false });
 });
 afterAll(async () => {
   await backend.close();
@@ -84,7 +86,7 @@ describe.each(LOSSES)("when the %s is lost", (loss) => {
   });
 
   test("a migration whose COMMIT is cut is outcome_unknown, and opening again finds or makes the schema", async () => {
-    const options = { url: proxy.url, schema: `migrated-${loss}`, notify: false };
+    const options = { url, schema: `migrated-${loss}`, notify: false };
     const lost = proxy.lose(loss, "COMMIT");
     await expect(postgres(options).open(REAL_TIME)).rejects.toMatchObject(UNKNOWN);
     await lost;
@@ -100,7 +102,7 @@ describe.each(LOSSES)("when the %s is lost", (loss) => {
     const { grants } = await backend.exchange(fetching(1));
     const result = [{ stream: STREAM, partitions: 1, events: [event({ result: 1 })] }];
     const attempt = async (): Promise<boolean> => {
-      const client = new pg.Client({ connectionString: proxy.url });
+      const client = new pg.Client({ connectionString: url });
       client.on("error", () => undefined);
       await client.connect();
       try {

@@ -19,6 +19,10 @@ const METHODS = [
   "append",
   "read",
   "readIds",
+  "search",
+  "createIndex",
+  "dropIndex",
+  "listIndexes",
   "trim",
   "createGroup",
   "getGroup",
@@ -84,7 +88,9 @@ export class OtherProcess {
       },
       subscribe: () => () => undefined,
     };
-    for (const method of METHODS) changes[method] = (...args: readonly unknown[]) => call(method, args.map(plain));
+    for (const method of METHODS) {
+      if (like[method] !== undefined) changes[method] = (...args: readonly unknown[]) => call(method, args.map(plain));
+    }
     return overlay(like, changes as Partial<Backend>); // the names above are those of the port
   }
 

@@ -2,3 +2,8 @@
 export { findPgbouncer, type Pooler, startPgbouncer } from "./pgbouncer.ts";
 export { answers, freePort } from "./ports.ts";
 export { type PostgresServer, startPostgres } from "./postgres.ts";
+export { type Loss, type Proxy, type ProxyOptions, startProxy } from "./proxy.ts";
+export { findRedis, type RedisServer, type RedisServerOptions, startRedis } from "./redis.ts";
+export { type RedisCluster, type RedisClusterNode, type RedisClusterOptions, startRedisCluster } from "./redis-cluster.ts";
+export { redisCommand } from "./redis-command.ts";
+export { type RedisSentinel, startRedisSentinel } from "./redis-sentinel.ts";

@@ -1,0 +1,135 @@
+/** Arguments and answers of the exchange script. */
+import type { ExchangeAnswer, ExchangeRequest, Grant } from "@rheo/core";
+import type { Argument } from "./connection.ts";
+import { toRecord } from "./lines.ts";
+import { allGone, settlementArguments, toResults } from "./settle.ts";
+import { type Part, placesOf } from "./shards.ts";
+import type { Turn } from "./turns.ts";
+
+/** What came of an exchange: the port's answer, and what this process wants to know besides. */
+export interface Exchanged {
+  readonly answer: ExchangeAnswer;
+  readonly ordering: string;
+  readonly turn: Turn;
+}
+
+/** What the group holds in partitions that are not at hand, and how much of a fetch is for new events; absent on a single server. */
+export interface Elsewhere {
+  readonly inflight: number;
+  readonly alone: boolean;
+  readonly held: number;
+  readonly searching: boolean;
+  readonly sinceMs: number | null;
+  /** What this fetch was granted there. */
+  readonly granted: number;
+  /** The token that this fetch has in the partition at hand; -1: none. */
+  readonly token: number;
+  readonly reserved: number;
+}
+
+export const exchangeArguments = (
+  { settlements, fetch }: ExchangeRequest,
+  partitions: readonly number[],
+  turn: Turn,
+  count: number,
+  elsewhere: Elsewhere | null = null,
+): Argument[] => [
+  settlements.length,
+  fetch?.limit ?? "",
+  fetch?.maxBytes ?? "",
+  fetch?.consumerId ?? "",
+  fetch?.leaseMs ?? "",
+  placesOf(fetch?.partitions ?? null, partitions),
+  turn.partition,
+  turn.streak,
+  elsewhere === null
+    ? ""
+    : `${elsewhere.inflight} ${Number(elsewhere.alone)} ${elsewhere.held} ${Number(elsewhere.searching)} ${elsewhere.sinceMs ?? "-"} ${elsewhere.granted} ${elsewhere.token}`,
+  elsewhere?.reserved ?? "",
+  count,
+  ...settlementArguments(settlements, (partition) => {
+    const place =
+      partitions.length > partition && partitions[partition] === partition ? partition : partitions.indexOf(partition);
+    return place === -1 ? partitions.length : place;
+  }),
+];
+
+/** See `exchange.lua.ts`. */
+type Answer = readonly [
+  state: string,
+  now: number,
+  ordering: string,
+  settled: readonly string[],
+  partition: number,
+  streak: number,
+  more: number,
+  died: readonly unknown[],
+  expires: number,
+  grants: readonly number[],
+  lines: readonly string[],
+  closed?: number,
+  suspects?: number,
+];
+
+export interface Fetched extends Exchanged {
+  /** Nothing was found where a bound of its own ended the fetch. */
+  readonly isUnfinished: boolean;
+  /** Nothing more may be given (T5). */
+  readonly isClosed: boolean;
+  /** Crash suspects among what was given. */
+  readonly suspects: number;
+}
+
+export const toExchanged = ({ settlements }: ExchangeRequest, part: Part): Fetched => {
+  const [, now, ordering, settled, partition, streak, more, died, expires, grants, lines, closed, suspects] =
+    part.answer as Answer; // our own script wrote it
+  return {
+    answer: {
+      settled: settlements.map((settlement, index) => toResults(settlement, settled[index] ?? "G")),
+      grants: toGrants(part.partitions, grants, lines, now, expires),
+      more: more === 1,
+      died: toDied(part.partitions, died),
+    },
+    ordering,
+    turn: { partition, streak },
+    isUnfinished: more === 1 && grants.length === 0,
+    isClosed: closed === 1,
+    suspects: suspects ?? 0,
+  };
+};
+
+const toGrants = (
+  partitions: readonly number[],
+  grants: readonly number[],
+  lines: readonly string[],
+  leasedAtMs: number,
+  expiresAtMs: number,
+): Grant[] => {
+  const found: Grant[] = [];
+  let next = 0;
+  for (let at = 0; at < grants.length; at += 4) {
+    const partition = partitions[grants[at] ?? 0] ?? 0;
+    const end = next + (grants[at + 3] ?? 0);
+    const events = lines.slice(next, end).map((line) => toRecord(line, partition));
+    found.push({ partition, token: grants[at + 1] ?? 0, attempt: grants[at + 2] ?? 0, leasedAtMs, expiresAtMs, events });
+    next = end;
+  }
+  return found;
+};
+
+const toDied = (partitions: readonly number[], died: readonly unknown[]): ExchangeAnswer["died"] => {
+  const found: { partition: number; sequence: number; reason: string }[] = [];
+  for (let at = 0; at < died.length; at += 3)
+    found.push({
+      partition: partitions[Number(died[at])] ?? 0,
+      sequence: Number(died[at + 1]),
+      reason: String(died[at + 2]),
+    });
+  return found;
+};
+
+export const nothing = ({ settlements }: ExchangeRequest, turn: Turn): Exchanged => ({
+  answer: { settled: allGone(settlements), grants: [], more: false, died: [] },
+  ordering: "none",
+  turn,
+});

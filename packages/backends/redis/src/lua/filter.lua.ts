@@ -1,0 +1,114 @@
+/**
+ * The filter language (G7). A filter arrives as a program that `filter.ts` has made of it: nested arrays of `["all", …]`, `["any", …]`,
+ * `["not", program]`, `["value", boolean]` and tests `[operator, root, path, operand]`. The reference meaning is core's `compileFilter`.
+ */
+import { lua } from "./lua.ts";
+
+export const FILTER: string = lua`
+-- cjson makes the same table of [] and {}. So [] outside of texts is written as an object with a name that no stored one has.
+local function marked(json)
+  if not find(json, '[]', 1, true) then return json end
+  local parts, from = {}, 1
+  while true do
+    local quote = find(json, '"', from, true)
+    parts[#parts + 1] = string.gsub(sub(json, from, quote and quote - 1 or -1), '%[%]', '{"\\u0000":0}')
+    if not quote then return concat(parts) end
+    local at = quote + 1
+    while byte(json, at) ~= 34 do
+      if byte(json, at) == 92 then at = at + 1 end
+      at = find(json, '["\\]', at + 1)
+    end
+    parts[#parts + 1] = sub(json, quote, at)
+    from = at + 1
+  end
+end
+
+-- Deep equality. Arrays have numbers for names, objects texts.
+local function same(a, b)
+  if a == b then return true end
+  if type(a) ~= 'table' or type(b) ~= 'table' then return false end
+  for name, value in pairs(a) do
+    if b[name] == nil or not same(value, b[name]) then return false end
+  end
+  for name in pairs(b) do
+    if a[name] == nil then return false end
+  end
+  return true
+end
+
+-- Below, at or above 0, by the bytes of UTF-8, which is the order of code points. Lua's own order is that of the server's locale.
+local function compare(a, b)
+  if type(a) == 'number' then return a < b and -1 or a > b and 1 or 0 end
+  for k = 1, min(#a, #b) do
+    local difference = byte(a, k) - byte(b, k)
+    if difference ~= 0 then return difference end
+  end
+  return #a - #b
+end
+
+-- The value at a path by own names only; nil when missing.
+local function descend(value, path)
+  for k = 1, #path do
+    if type(value) ~= 'table' then return nil end
+    local name = path[k]
+    if value[1] ~= nil then
+      if not find(name, '^%d+$') or (#name > 1 and byte(name) == 48) then return nil end
+      value = value[tonumber(name) + 1]
+    else value = value[name] end
+  end
+  return value
+end
+
+local TESTS = {
+  eq = same,
+  ['in'] = function(found, operand)
+    for k = 1, #operand do
+      if same(found, operand[k]) then return true end
+    end
+    return false
+  end,
+  exists = function(found) return found ~= nil end,
+  startsWith = function(found, operand) return type(found) == 'string' and sub(found, 1, #operand) == operand end,
+  gt = function(found, operand) return type(found) == type(operand) and compare(found, operand) > 0 end,
+  gte = function(found, operand) return type(found) == type(operand) and compare(found, operand) >= 0 end,
+  lt = function(found, operand) return type(found) == type(operand) and compare(found, operand) < 0 end,
+  lte = function(found, operand) return type(found) == type(operand) and compare(found, operand) <= 0 end,
+}
+
+-- Whether an event passes, as a function of its entry. The content of each is parsed once, and only if it is asked for.
+local function matcher_of(text)
+  local current, parsed
+  local function root_of(root)
+    if root == 'id' or root == 'type' or root == 'key' then return field_of(current, root) end
+    if parsed[root] == nil then parsed[root] = cjson.decode(marked(field_of(current, root) or '{}')) end
+    return parsed[root]
+  end
+  local function compile(program)
+    local kind = program[1]
+    if kind == 'value' then
+      return function() return program[2] end
+    end
+    if kind == 'not' then
+      local part = compile(program[2])
+      return function() return not part() end
+    end
+    if kind == 'all' or kind == 'any' then
+      local parts, stop = {}, kind == 'any'
+      for k = 2, #program do parts[k - 1] = compile(program[k]) end
+      return function()
+        for k = 1, #parts do
+          if parts[k]() == stop then return stop end
+        end
+        return not stop
+      end
+    end
+    local test, root, path, operand = TESTS[kind], program[2], program[3], program[4]
+    return function() return test(descend(root_of(root), path), operand) end
+  end
+  local passes = compile(cjson.decode(marked(text)))
+  return function(entry)
+    current, parsed = entry, {}
+    return passes()
+  end
+end
+`;

@@ -1,0 +1,104 @@
+/** Hints that there may be something to fetch: to listeners of this process at once, to others by PUBLISH. Polling remains the truth. */
+import type { WakeListener } from "@rheo/core";
+
+/** A process publishes at most once in this time, in ms, whatever it appends. */
+const PUBLISH_EVERY_MS = 2;
+/** Streams named in one message. With more, everybody is woken. */
+const NAMES_SENT = 100;
+
+/** The channel of all streams under a prefix. */
+export const channelOf = (prefix: string): string => `${prefix}:wake`;
+
+export interface WakeOptions {
+  /** Tells this process from others. */
+  readonly self: string;
+  /** May fail: what is lost is a hint. Null: other processes are not told. */
+  readonly publish: ((message: string) => Promise<unknown>) | null;
+}
+
+export class Wake {
+  readonly #options: WakeOptions;
+  readonly #listeners = new Set<WakeListener>();
+  /** Streams to tell of, once per turn of the microtask queue. Null: any. */
+  readonly #told = new Set<string | null>();
+  readonly #unsent = new Set<string>();
+  #timer: NodeJS.Timeout | null = null;
+  #sending: Promise<unknown> | null = null;
+
+  constructor(options: WakeOptions) {
+    this.#options = options;
+  }
+
+  subscribe(listener: WakeListener): () => void {
+    // a subscriber of its own, even if the function is one that subscribed before
+    const own: WakeListener = (wake) => listener(wake);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Something of a stream changed: tells listeners here and elsewhere. */
+  tell(stream: string): void {
+    this.hear(stream);
+    if (this.#options.publish === null) return;
+    this.#unsent.add(stream);
+    this.#arm();
+  }
+
+  /** A message of some process: who sent it, and names of streams; none means any. */
+  receive(message: string): void {
+    const [sender, names = ""] = message.split(":", 2);
+    if (sender === this.#options.self) return;
+    for (const name of names.split(",")) this.hear(name === "" ? null : name);
+  }
+
+  /** Tells listeners of this process. Null: of any stream. */
+  hear(stream: string | null): void {
+    if (this.#listeners.size === 0) return;
+    if (this.#told.size === 0) queueMicrotask(() => this.#flush());
+    this.#told.add(stream);
+  }
+
+  /** Drops what is unsent, and waits for what is being sent. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#unsent.clear();
+    await this.#sending;
+  }
+
+  #arm(): void {
+    if (this.#timer !== null || this.#sending !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      if (this.#unsent.size > 0) this.#arm();
+    }, PUBLISH_EVERY_MS);
+    this.#timer.unref();
+    this.#send(); // the first at once, those that follow closely together
+  }
+
+  #send(): void {
+    const names = this.#unsent.size > NAMES_SENT ? "" : [...this.#unsent].join(",");
+    this.#unsent.clear();
+    const sending = this.#options.publish?.(`${this.#options.self}:${names}`) ?? Promise.resolve();
+    this.#sending = sending
+      .catch(() => undefined)
+      .then(() => {
+        this.#sending = null;
+        if (this.#unsent.size > 0) this.#arm();
+      });
+  }
+
+  #flush(): void {
+    const streams = this.#told.has(null) ? [null] : [...this.#told];
+    this.#told.clear();
+    for (const stream of streams) for (const listener of [...this.#listeners]) guarded(listener, stream);
+  }
+}
+
+const guarded = (listener: WakeListener, stream: string | null): void => {
+  try {
+    listener({ stream });
+  } catch (error) {
+    process.emitWarning(`A wake-up listener threw: ${error instanceof Error ? error.message : String(error)}`, "RheoWarning");
+  }
+};

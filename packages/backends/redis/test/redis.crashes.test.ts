@@ -1,0 +1,9 @@
+import { describeCrashes } from "@rheo/testing";
+import { startRedis } from "@rheo/testing/servers";
+import { afterAll } from "vitest";
+import { openStore } from "./fixtures/store.ts";
+
+const server = await startRedis();
+afterAll(() => server.stop());
+
+describeCrashes({ name: "redis", open: () => openStore(server.url), storms: 12, fleets: 2 });
