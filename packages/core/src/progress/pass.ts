@@ -61,9 +61,7 @@ export class Pass {
 
   /** What the member held before this fetch, over all partitions. */
   get held(): readonly Held[] {
-    this.#held ??= this.store
-      .heldBy(this.consumerId, this.nowMs)
-      .filter(({ partition, token }) => this.#places.get(partition)?.token !== token);
+    this.#held ??= this.store.heldBy(this.consumerId, this.nowMs).filter(({ partition, token }) => !this.isOwn(partition, token));
     return this.#held;
   }
 

@@ -1,0 +1,100 @@
+import { randomInt } from "node:crypto";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+
+export const HELP = `Usage: npm run soak -- [options]
+
+Runs consumers in several processes while they are killed, stopped, blocked and replaced, and then proves from what every process
+wrote down and from the store that nothing was lost, settled twice, or settled under a lost lease.
+
+  --store <url>      a store that processes share; "sqlite" (default) and "postgres" make a private one for the run
+  --minutes <n>      how long (default 1); or
+  --seconds <n>
+  --processes <n>    2-64 (default 4)
+  --seed <n>         what goes wrong, and when (default: a new one, which is printed)
+  --pace <n>         how often things go wrong, as a multiple (default 1)
+  --rate <n>         events appended per second (default 100)
+  --keep             leave what the processes wrote down also when there is no violation
+  --json             one JSON document instead of a table
+
+Exit codes: 0 no violation, 1 a violation, 2 wrong usage.`;
+
+export interface SoakFlags {
+  readonly store: string;
+  readonly durationMs: number;
+  readonly processes: number;
+  readonly seed: number;
+  readonly pace: number;
+  readonly perSecond: number;
+  readonly keep: boolean;
+  readonly json: boolean;
+  readonly help: boolean;
+  readonly rheo: readonly string[];
+}
+
+/** What was asked for cannot be done, as the message says. */
+export class SoakUsageError extends Error {}
+
+/** @throws SoakUsageError */
+export const parseFlags = (args: readonly string[]): SoakFlags => {
+  const { values } = parsed(args);
+  const durationMs =
+    values.seconds === undefined
+      ? number("minutes", values.minutes, 1, 0.1, 1_440) * 60_000
+      : number("seconds", values.seconds, 60, 5, 86_400) * 1_000;
+  return {
+    store: values.store ?? "sqlite",
+    durationMs,
+    processes: number("processes", values.processes, 4, 2, 64),
+    seed: number("seed", values.seed, randomInt(1, 2 ** 31), 1, 2 ** 32 - 1),
+    pace: number("pace", values.pace, 1, 0.01, 100),
+    perSecond: number("rate", values.rate, 100, 1, 10_000),
+    keep: values.keep ?? false,
+    json: values.json ?? false,
+    help: values.help ?? false,
+    rheo: [process.execPath, values.rheo ?? findRheo()],
+  };
+};
+
+const parsed = (args: readonly string[]) => {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        store: text,
+        minutes: text,
+        seconds: text,
+        processes: text,
+        seed: text,
+        pace: text,
+        rate: text,
+        rheo: text,
+        keep: flag,
+        json: flag,
+        help: flag,
+      },
+    });
+  } catch (error) {
+    throw new SoakUsageError(error instanceof Error ? error.message : String(error));
+  }
+};
+
+const number = (name: string, text: string | undefined, fallback: number, min: number, max: number): number => {
+  const value = text === undefined ? fallback : Number(text);
+  if (Number.isFinite(value) && value >= min && value <= max) return value;
+  throw new SoakUsageError(`--${name} is a number from ${min} to ${max}.`);
+};
+
+/** The bin of the package `rheo`, as it is installed in the working directory. */
+const findRheo = (): string => {
+  try {
+    return join(dirname(createRequire(`${process.cwd()}/`).resolve("rheo/package.json")), "dist", "main.js");
+  } catch {
+    throw new SoakUsageError(
+      'The package "rheo" is not installed here. Run it where it is, or say where its main.js is: --rheo <path>.',
+    );
+  }
+};
