@@ -71,6 +71,25 @@ export interface RheoEventMap {
   };
   "handler.failed": AtDelivery & { readonly attempt: number; readonly outcome: "retry" | "reject"; readonly reason: string };
   "handler.timed_out": AtDelivery & { readonly attempt: number; readonly timeoutMs: number };
+  /** Everything failed, `failures` times in a row: nothing is started for `nextInMs`, then one event is tried. Told again when that fails too. */
+  "breaker.opened": InGroup & {
+    readonly consumerId: string;
+    readonly failures: number;
+    readonly nextInMs: number;
+    readonly reason: string;
+  };
+  /** One event is tried. */
+  "breaker.half_opened": InGroup & { readonly consumerId: string };
+  /** It was acked: work goes on. */
+  "breaker.closed": InGroup & { readonly consumerId: string; readonly openMs: number };
+  /** A member holds this partition from now on, and fetches from it: its lease has this token. */
+  "partition.assigned": InGroup & { readonly consumerId: string; readonly partition: number; readonly token: number };
+  /** A member has given it up, so that another may have it: to share fairly, or because it stops or is paused. */
+  "partition.released": InGroup & { readonly consumerId: string; readonly partition: number };
+  /** A member holds it no longer, though it did not give it up: another has taken it, or it could not be kept. */
+  "partition.lost": InGroup & { readonly consumerId: string; readonly partition: number };
+  /** Sharing out partitions failed; it is tried again. */
+  "assignment.failed": InGroup & { readonly consumerId: string; readonly failures: number; readonly error: Error };
   "thread.started": { readonly threadId: number };
   /** `charged`: the deliveries that were running and are blamed. */
   "thread.died": { readonly threadId: number; readonly reason: string; readonly charged: number; readonly redispatched: number };

@@ -5,6 +5,7 @@ export { groupNotFound, staleLease, streamNotFound } from "./errors.ts";
 export { deepFreeze, toEvent } from "./event.ts";
 export { compareText, compileFilter, type Matcher, parseFilter, sameJson, splitPath } from "./filter.ts";
 export { uuidv7Source } from "./ids.ts";
+export { assignmentStream } from "./internal-streams.ts";
 export { internalsOf, type RheoInternals } from "./internals.ts";
 export { LIMITS } from "./limits.ts";
 export { parseName } from "./names.ts";

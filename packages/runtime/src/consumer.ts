@@ -6,6 +6,35 @@ import { LIMITS, parseChoice, parseName, parseNumber, parseOptions } from "@rheo
 import type { DefinedHandler } from "./handler.ts";
 import { isDefined } from "./load-handler.ts";
 
+/** Stops a consumer while everything fails, so that an outage of what its handlers need does not use up the attempts of its events. */
+export interface BreakerOptions {
+  /**
+   * Failures in a row, with no ack between, that open it: 1–1,000. They alone are charged. Below the group's `maxAttempts` no event
+   * dies of an outage; but an event that always fails, with no other to show that the way is clear, then keeps the breaker open.
+   */
+  readonly failures: number;
+  /** Failures longer ago than this do not count, in ms from 1; default: all count. */
+  readonly withinMs?: number;
+  /** Wait before one event is tried, in ms from 1, spread by ± 20 %; default 1,000. Doubles with each try that fails. */
+  readonly openMs?: number;
+  /** No wait is longer, in ms; default 60,000. */
+  readonly maxOpenMs?: number;
+}
+
+/** How events are put together for a batch handler. */
+export interface BatchOptions {
+  /** Events of one call at most, 1–1,000. */
+  readonly size: number;
+  /** How long to wait for that many, in ms, 0–60,000; default 50. */
+  readonly waitMs?: number;
+  /**
+   * Makes each batch a run: events of one key (one without a key is a run by itself), or of one partition, by sequence. A run is
+   * settled as a prefix: after the first outcome that is not an ack, what follows goes back uncharged. A group with `ordering` is
+   * given the events of a key (or partition) one at a time, and so has runs of one there (G9). Default: events as they come.
+   */
+  readonly by?: "key" | "partition";
+}
+
 /** Where handlers run: in the worker threads of the supervisor, or in the main thread (for work that only waits for I/O). */
 export type Execution = "worker" | "inline";
 
@@ -15,7 +44,7 @@ export interface ConsumerOptions {
   readonly group: string;
   /** A module whose default export is made by `handler(…)`: a file URL or a path (from the working directory). Inline also the handler itself. */
   readonly handler: URL | string | DefinedHandler;
-  /** Handlers running at once, 1–10,000; default 8. With `batch`, of batches. */
+  /** Handlers running at once, 1–10,000; default 8. With `batch`, of batches. In threads each runs its share of them, rounded up. */
   readonly concurrency?: number;
   /** Leases held at most: running, waiting and not yet settled; 1–10,000. Default: adapted so that what is held is a second or two of work. */
   readonly maxDemand?: number;
@@ -25,12 +54,23 @@ export interface ConsumerOptions {
   readonly pollMs?: number;
   /** Time for one handler call in ms; default none. May exceed the lease: that is renewed while a handler runs. */
   readonly timeoutMs?: number;
-  /** Partitions fetched from; default "all". */
-  readonly partitions?: "all" | readonly number[];
+  /**
+   * Opens after so many failures in a row: what is held goes back uncharged and nothing is fetched until, after a wait, one event is
+   * tried; its ack closes it. What fails meanwhile is not charged, except a crash of its thread. Default: none.
+   */
+  readonly breaker?: BreakerOptions;
+  /** Events started per `perMs` (1–1,000,000 per 1 ms to a day) on average; as many may start at once after a pause. Default: no limit. */
+  readonly rateLimit?: { readonly events: number; readonly perMs: number };
+  /**
+   * Partitions fetched from; default "all". With "assigned" the members of the group that say so share them out by themselves: each
+   * holds an equal part and fetches from no other; within one lease length after one joins, leaves or dies the parts are equal again.
+   * A partition moves once its member has nothing of it in hand, or after a lease length. It is a matter of locality, not of safety:
+   * order and exclusion are kept by the store either way (G2, G9).
+   */
+  readonly partitions?: "all" | "assigned" | readonly number[];
   /** Default "worker" for a module, "inline" for a handler given as a function. */
   readonly execution?: Execution;
-  /** Calls a batch handler with up to `size` events (1–1,000), waiting up to `waitMs` (0–60,000, default 50) for that many. */
-  readonly batch?: { readonly size: number; readonly waitMs?: number };
+  readonly batch?: BatchOptions;
   /** Creates the group at the start if it is not there yet. */
   readonly createGroup?: CreateGroupOptions;
   /** Creates the stream at the start if it is not there yet. */
@@ -52,9 +92,11 @@ export interface ConsumerDefinition {
   readonly leaseMs: number | null;
   readonly pollMs: number;
   readonly timeoutMs: number | null;
-  readonly partitions: readonly number[] | null;
+  readonly breaker: (Required<Omit<BreakerOptions, "withinMs">> & { readonly withinMs: number | null }) | null;
+  readonly rateLimit: { readonly events: number; readonly perMs: number } | null;
+  readonly partitions: readonly number[] | "assigned" | null;
   readonly execution: Execution;
-  readonly batch: { readonly size: number; readonly waitMs: number } | null;
+  readonly batch: { readonly size: number; readonly waitMs: number; readonly by: "key" | "partition" | null } | null;
   readonly createGroup: CreateGroupOptions | null;
   readonly createStream: { readonly partitions: number } | null;
   readonly consumerId: string | null;
@@ -69,6 +111,8 @@ const NAMES = [
   "leaseMs",
   "pollMs",
   "timeoutMs",
+  "breaker",
+  "rateLimit",
   "partitions",
   "execution",
   "batch",
@@ -82,6 +126,9 @@ const MAX_CONCURRENCY = 10_000;
 const MIN_LEASE_MS = 10;
 const MAX_POLL_MS = 60_000;
 const MAX_BATCH = 1_000;
+const MAX_BREAKER_FAILURES = 1_000;
+const MAX_RATE_EVENTS = 1_000_000;
+const MAX_RATE_MS = 86_400_000;
 
 const DEFINED = new WeakSet<object>();
 
@@ -102,6 +149,8 @@ export const defineConsumer = (options: ConsumerOptions): ConsumerDefinition => 
     leaseMs: optionalNumber("leaseMs", raw.leaseMs, MIN_LEASE_MS, LIMITS.durationMs),
     pollMs: parseNumber("pollMs", raw.pollMs, { min: 1, max: MAX_POLL_MS, fallback: 200 }),
     timeoutMs: optionalNumber("timeoutMs", raw.timeoutMs, 1, LIMITS.durationMs),
+    breaker: raw.breaker === undefined ? null : parseBreaker(raw.breaker),
+    rateLimit: raw.rateLimit === undefined ? null : parseRateLimit(raw.rateLimit),
     partitions: parsePartitions(raw.partitions),
     execution: parseExecution(raw.execution, handler.kind),
     batch: parseBatch(raw.batch),
@@ -140,20 +189,47 @@ const parseExecution = (value: unknown, kind: ConsumerDefinition["handler"]["kin
   );
 };
 
-const parsePartitions = (value: unknown): readonly number[] | null => {
+const parseBreaker = (value: unknown): ConsumerDefinition["breaker"] => {
+  const raw = parseOptions("breaker", value, ["failures", "withinMs", "openMs", "maxOpenMs"]);
+  const openMs = parseNumber("breaker.openMs", raw.openMs, { min: 1, max: LIMITS.durationMs, fallback: 1_000 });
+  return Object.freeze({
+    failures: parseNumber("breaker.failures", raw.failures, { min: 1, max: MAX_BREAKER_FAILURES }),
+    withinMs: optionalNumber("breaker.withinMs", raw.withinMs, 1, LIMITS.durationMs),
+    openMs,
+    maxOpenMs: parseNumber("breaker.maxOpenMs", raw.maxOpenMs, {
+      min: openMs,
+      max: LIMITS.durationMs,
+      fallback: Math.max(openMs, 60_000),
+    }),
+  });
+};
+
+const parseRateLimit = (value: unknown): { readonly events: number; readonly perMs: number } => {
+  const raw = parseOptions("rateLimit", value, ["events", "perMs"]);
+  return Object.freeze({
+    events: parseNumber("rateLimit.events", raw.events, { min: 1, max: MAX_RATE_EVENTS }),
+    perMs: parseNumber("rateLimit.perMs", raw.perMs, { min: 1, max: MAX_RATE_MS }),
+  });
+};
+
+const parsePartitions = (value: unknown): ConsumerDefinition["partitions"] => {
   if (value === undefined || value === "all") return null;
+  if (value === "assigned") return value;
   if (!Array.isArray(value) || value.length === 0)
-    throw new RheoError("invalid_option", 'partitions is "all" or a list of partition numbers.', { path: "partitions" });
+    throw new RheoError("invalid_option", 'partitions is "all", "assigned" or a list of partition numbers.', {
+      path: "partitions",
+    });
   const numbers = value.map((item, index) => parseNumber(`partitions[${index}]`, item, { min: 0, max: LIMITS.partitions - 1 }));
   return Object.freeze([...new Set(numbers)].sort((a, b) => a - b));
 };
 
 const parseBatch = (value: unknown): ConsumerDefinition["batch"] => {
   if (value === undefined) return null;
-  const raw = parseOptions("batch", value, ["size", "waitMs"]);
+  const raw = parseOptions("batch", value, ["size", "waitMs", "by"]);
   return Object.freeze({
     size: parseNumber("batch.size", raw.size, { min: 1, max: MAX_BATCH }),
     waitMs: parseNumber("batch.waitMs", raw.waitMs, { min: 0, max: MAX_POLL_MS, fallback: 50 }),
+    by: raw.by === undefined ? null : parseChoice("batch.by", raw.by, ["key", "partition"], "key"),
   });
 };
 

@@ -1,4 +1,11 @@
-export { type ConsumerDefinition, type ConsumerOptions, defineConsumer, type Execution } from "./consumer.ts";
+export {
+  type BatchOptions,
+  type BreakerOptions,
+  type ConsumerDefinition,
+  type ConsumerOptions,
+  defineConsumer,
+  type Execution,
+} from "./consumer.ts";
 export type {
   BatchContext,
   BatchHandlerFunction,
@@ -9,7 +16,12 @@ export type {
   HandlerResult,
   Logger,
 } from "./handler.ts";
+export { type AppConfig, defineConfig } from "./process/config.ts";
+export type { ProcessEvent, ProcessEventMap, ProcessEventOf, ProcessEvents, ProcessEventType } from "./process/events.ts";
+export type { LogLine } from "./process/log-line.ts";
+export type { SuperviseProcessesOptions } from "./process/options.ts";
+export { type ProcessInfo, type ProcessSupervisor, superviseProcesses } from "./process/process-supervisor.ts";
 export { type Supervisor, type SupervisorState, supervise } from "./supervise.ts";
 export type { SuperviseOptions } from "./supervise-options.ts";
-export type { ChildInfo } from "./supervisor/child.ts";
+export type { ChildDetails, ChildInfo } from "./supervisor/child.ts";
 export type { Strategy } from "./supervisor/supervisor.ts";

@@ -1,4 +1,4 @@
-import { ack, type Outcome } from "@rheo/core";
+import { ack, type Outcome, release } from "@rheo/core";
 import { cleanText, failureText, LIMITS } from "@rheo/core/internal";
 
 const ACK = ack();
@@ -58,6 +58,14 @@ export const readBatchOutcomes = (value: unknown, count: number): readonly Outco
   if (value.length === count) return value.map(readOutcome);
   const mismatch = thrownOutcome(`The batch handler returned ${value.length} outcomes for ${count} events.`);
   return new Array<Outcome>(count).fill(mismatch);
+};
+
+const RELEASE = release();
+
+/** The outcomes of a run: after the first that is not an ack, everything goes back uncharged, so that it is not overtaken. */
+export const asPrefix = (outcomes: readonly Outcome[]): readonly Outcome[] => {
+  const failed = outcomes.findIndex(({ kind }) => kind !== "ack");
+  return failed === -1 ? outcomes : outcomes.map((outcome, at) => (at > failed ? RELEASE : outcome));
 };
 
 /** Whether a value must be awaited. A `then` that throws when read means no. */

@@ -27,6 +27,8 @@ export interface SuperviseOptions {
   readonly stopTimeoutMs?: number;
   /** Limits of each thread, as `node:worker_threads` takes them. */
   readonly resourceLimits?: ResourceLimits;
+  /** Stops the supervisor when it aborts, as `stop()` does; while it starts the promise of `supervise` is then rejected with `aborted`. */
+  readonly signal?: AbortSignal;
   /** For handlers that run inline, and for what the runtime has to say; default the console. */
   readonly logger?: Logger;
 }
@@ -43,6 +45,7 @@ export interface SuperviseSettings {
   readonly maxMs: number;
   readonly stopTimeoutMs: number;
   readonly resourceLimits: ResourceLimits | null;
+  readonly signal: AbortSignal | null;
   readonly logger: Logger;
 }
 
@@ -56,6 +59,7 @@ const NAMES = [
   "restart",
   "stopTimeoutMs",
   "resourceLimits",
+  "signal",
   "logger",
 ] as const;
 const MAX_THREADS = 256;
@@ -80,6 +84,12 @@ export const parseSuperviseOptions = (options: SuperviseOptions): SuperviseSetti
     maxMs: parseNumber("restart.maxMs", restart.maxMs, { min: 0, max: LIMITS.durationMs, fallback: DEFAULT_RESTART.maxMs }),
     stopTimeoutMs: parseNumber("stopTimeoutMs", raw.stopTimeoutMs, { min: 0, max: LIMITS.durationMs, fallback: STOP_TIMEOUT_MS }),
     resourceLimits: options.resourceLimits ?? null,
+    signal: parseSignal(raw.signal),
     logger: contained(options.logger ?? console),
   };
+};
+
+const parseSignal = (value: unknown): AbortSignal | null => {
+  if (value === undefined || value instanceof AbortSignal) return value ?? null;
+  throw new RheoError("invalid_option", "signal is an AbortSignal.", { path: "signal" });
 };

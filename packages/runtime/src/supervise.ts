@@ -1,6 +1,7 @@
 import { RheoError, type RheoEvents } from "@rheo/core";
 import { internalsOf, LIMITS, parseNumber, parseOptions, type RheoInternals } from "@rheo/core/internal";
 import { type ConsumerDefinition, newConsumerId } from "./consumer.ts";
+import { deferred } from "./deferred.ts";
 import { GroupActor } from "./group/actor.ts";
 import { groupChild } from "./group/group-child.ts";
 import { InlineRunner } from "./group/inline.ts";
@@ -26,7 +27,7 @@ export interface Supervisor extends AsyncDisposable {
   readonly failure: Promise<Error>;
   /** The same as `rheo.events`. */
   readonly events: RheoEvents;
-  /** The tree as data: the worker pool, if there is one, then each consumer. */
+  /** The tree as data: the worker pool with its threads, if there is one, then each consumer. {@link ChildInfo} says what is in it. */
   children(): ChildInfo[];
   /** Fetches nothing more, and gives back what has not begun; handlers that run may finish. `id` as in `children()`; default all. @throws invalid_option */
   pause(id?: string): void;
@@ -47,10 +48,26 @@ export interface Supervisor extends AsyncDisposable {
  * Starts consumers under a supervisor. Resolves when each has started or has met an obstacle that it deals with by itself: a
  * store that is away is waited for, a failure is answered by restarts, as `children()` and `events` tell.
  * @throws invalid_option, invalid_name - a wrong option, or a handler module that cannot be loaded; nothing is left running
+ * @throws aborted - the signal aborted before it had started; nothing is left running
  */
 export const supervise = async (options: SuperviseOptions): Promise<Supervisor> => {
-  const tree = new Tree(parseSuperviseOptions(options));
-  await tree.start();
+  const settings = parseSuperviseOptions(options);
+  const { signal } = settings;
+  const tree = new Tree(settings);
+  if (signal === null) {
+    await tree.start();
+    return tree;
+  }
+  const aborted = deferred();
+  signal.addEventListener("abort", () => aborted.resolve(), { once: true });
+  const started = signal.aborted ? aborted.promise : tree.start();
+  await Promise.race([started, aborted.promise]);
+  if (signal.aborted) {
+    started.catch(() => undefined); // whatever became of it, it is stopped
+    await tree.stop();
+    throw new RheoError("aborted", "The supervisor was told to stop while it started.", {}, { cause: signal.reason });
+  }
+  void aborted.promise.then(() => tree.stop());
   return tree;
 };
 
@@ -60,6 +77,8 @@ class Tree implements Supervisor {
   readonly #internals: RheoInternals;
   readonly #slots: Slots;
   readonly #supervisor: ChildSupervisor;
+  /** Tries the handler modules out. */
+  #probing: ThreadPool | null = null;
   #phase: "starting" | "running" | "draining" | "drained" | "stopping" | "stopped" = "starting";
 
   constructor(settings: SuperviseSettings) {
@@ -89,7 +108,7 @@ class Tree implements Supervisor {
 
   async start(): Promise<void> {
     await this.#probe();
-    await this.#supervisor.start();
+    if (this.#phase === "starting") await this.#supervisor.start();
     if (this.#phase === "starting") this.#phase = "running";
   }
 
@@ -117,6 +136,7 @@ class Tree implements Supervisor {
   async stop(options?: { readonly timeoutMs?: number }): Promise<void> {
     const timeoutMs = this.#timeout("stop", options);
     if (this.#phase !== "stopped") this.#phase = "stopping";
+    await this.#probing?.stop();
     await this.#supervisor.stop(timeoutMs);
     this.#phase = "stopped";
   }
@@ -150,9 +170,11 @@ class Tree implements Supervisor {
     const modules = new Set(this.#workers().flatMap(({ handler }) => (handler.kind === "module" ? [handler.href] : [])));
     if (modules.size === 0) return;
     const pool = new ThreadPool({ ...this.#poolHooks(() => undefined), threads: 1 });
+    this.#probing = pool;
     try {
-      for (const module of modules) await pool.probe(module);
+      for (const module of modules) if (this.#phase === "starting") await pool.probe(module);
     } finally {
+      this.#probing = null;
       await pool.stop();
     }
   }
@@ -193,6 +215,7 @@ class Tree implements Supervisor {
       onIdleDeath: (threadId, reason) => emit("thread.died", { threadId, reason, charged: 0, redispatched: 0 }),
       onFree: () => this.#slots.pump(),
       onExtend: (message) => this.#slots.extend(message),
+      onHungry: (session) => this.#slots.hungry(session),
       onFailure,
     };
   }

@@ -19,6 +19,8 @@ describe("defineConsumer", () => {
       leaseMs: null,
       pollMs: 200,
       timeoutMs: null,
+      breaker: null,
+      rateLimit: null,
       partitions: null,
       execution: "worker",
       batch: null,
@@ -49,6 +51,19 @@ describe("defineConsumer", () => {
     expect(defineConsumer({ ...options, partitions: [3, 1, 3] }).partitions).toEqual([1, 3]);
   });
 
+  test("partitions may be assigned", () => {
+    expect(defineConsumer({ ...options, partitions: "assigned" }).partitions).toBe("assigned");
+  });
+
+  test("fills in what a breaker and a batch leave open", () => {
+    const { breaker, batch } = defineConsumer({ ...options, breaker: { failures: 5 }, batch: { size: 10, by: "key" } });
+    expect([breaker, batch]).toEqual([
+      { failures: 5, withinMs: null, openMs: 1_000, maxOpenMs: 60_000 },
+      { size: 10, waitMs: 50, by: "key" },
+    ]);
+    expect(defineConsumer({ ...options, breaker: { failures: 1, openMs: 120_000 } }).breaker?.maxOpenMs).toBe(120_000);
+  });
+
   const wrong: readonly (readonly [string, Record<string, unknown>, string])[] = [
     ["an unknown option", { concurency: 3 }, "invalid_option"],
     ["a bare function as handler", { handler: () => undefined }, "invalid_option"],
@@ -62,6 +77,14 @@ describe("defineConsumer", () => {
     ["B134 a lease that is NaN", { leaseMs: Number.NaN }, "invalid_option"],
     ["no partitions", { partitions: [] }, "invalid_option"],
     ["a negative partition", { partitions: [-1] }, "invalid_option"],
+    ["partitions by another word", { partitions: "mine" }, "invalid_option"],
+    ["a breaker without failures", { breaker: {} }, "invalid_option"],
+    ["a breaker that never opens", { breaker: { failures: 0 } }, "invalid_option"],
+    ["an unknown breaker option", { breaker: { failures: 1, failure: 1 } }, "invalid_option"],
+    ["a longest wait below the first", { breaker: { failures: 1, openMs: 10, maxOpenMs: 5 } }, "invalid_option"],
+    ["a rate of nothing", { rateLimit: { events: 0, perMs: 1 } }, "invalid_option"],
+    ["a rate without time", { rateLimit: { events: 1 } }, "invalid_option"],
+    ["batches by another thing", { batch: { size: 1, by: "type" } }, "invalid_option"],
     ["a batch without size", { batch: {} }, "invalid_option"],
     ["an unknown batch option", { batch: { size: 1, wait: 1 } }, "invalid_option"],
     ["a bad group name", { group: "__proto__" }, "invalid_name"],
@@ -81,6 +104,7 @@ describe("supervise refuses", () => {
     ["no threads", { threads: 0 }],
     ["another strategy", { strategy: "some_for_some" }],
     ["an unknown restart option", { restart: { max: 1 } }],
+    ["a signal that is none", { signal: {} }],
   ] as const) {
     test(`${name} as invalid_option`, async () => {
       await using rheo = await openOrders();

@@ -3,7 +3,7 @@ import { memory } from "@rheo/memory";
 import { supervise } from "@rheo/runtime";
 import { ack, batchHandler, handler, reject, retry } from "@rheo/runtime/handler";
 import { describe, expect, test } from "vitest";
-import { caughtUp, type Fault, faulty, openOrders, record, turns, until } from "./store.ts";
+import { caughtUp, type Fault, faulty, openOrders, record, stopFrozen, turns, until } from "./store.ts";
 
 const consumer = { stream: "orders", group: "g", createGroup: {} } as const;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
@@ -185,6 +185,38 @@ describe("inline handlers", () => {
     await caughtUp(rheo);
     await app.stop();
     expect(log).toEqual(["setup", "ready 1", "ready 2", "teardown ready"]);
+  });
+
+  test("T3 a failure waits by the policy of its group, or as long as its outcome says", async () => {
+    const clock = new FrozenClock();
+    await using rheo = await openOrders({ clock, payloads: ["policy", "own"] });
+    const starts: Record<string, number[]> = { policy: [], own: [] };
+    const work = handler((event) => {
+      starts[String(event.payload as string)]?.push(clock.monotonic());
+      return retry("no", event.payload === "own" ? { delayMs: 500 } : {});
+    });
+    const app = await supervise({
+      rheo,
+      consumers: [
+        {
+          ...consumer,
+          createGroup: { maxAttempts: 4, retry: { minMs: 1_000, maxMs: 3_000, factor: 2, jitter: 0 } },
+          pollMs: 10,
+          handler: work,
+        },
+      ],
+    });
+    for (let step = 0; step < 1_000; step++) {
+      clock.advance(10);
+      await turns(2);
+    }
+    const delays = (times: readonly number[] = []): number[] =>
+      times.slice(1).map((atMs, index) => Math.floor((atMs - (times[index] ?? 0)) / 500) * 500);
+    expect([delays(starts.policy), delays(starts.own)]).toEqual([
+      [1_000, 2_000, 3_000],
+      [500, 500, 500],
+    ]);
+    await stopFrozen(app, clock);
   });
 
   test("a batch handler gets up to `size` events and answers for each, or for all", async () => {
@@ -587,19 +619,6 @@ const openGate = (): { promise: Promise<void>; resolve: () => void } => {
 };
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
-/** Stops while somebody else moves the clock. */
-const stopFrozen = async (app: { stop(): Promise<void> }, clock: FrozenClock): Promise<void> => {
-  let stopped = false;
-  const stop = app.stop().then(() => {
-    stopped = true;
-  });
-  while (!stopped) {
-    clock.advance(100);
-    await turns(2);
-  }
-  await stop;
-};
 
 /** A machine that sleeps: the wall clock goes on, monotonic time and timers do not. */
 class SleepingClock extends FrozenClock {

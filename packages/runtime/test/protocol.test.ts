@@ -1,5 +1,5 @@
 import type { Outcome } from "@rheo/core";
-import { MAX_SLICE, SliceMemory, SliceSizer } from "@rheo/runtime/internal";
+import { MAX_SLICE, SessionGate, SliceMemory, SliceSizer } from "@rheo/runtime/internal";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
@@ -64,11 +64,24 @@ describe("the memory of a slice", () => {
   test("is clean again after a reset", () => {
     const memory = new SliceMemory();
     memory.reset(1);
-    memory.threadId = 7;
+    memory.tookUs = 7;
     memory.peak = 3;
     memory.begin(0);
     memory.reset(1);
-    expect([memory.threadId, memory.peak, memory.stateAt(0)]).toEqual([0, 0, 0]);
+    expect([memory.tookUs, memory.peak, memory.stateAt(0)]).toEqual([0, 0, 0]);
+  });
+});
+
+describe("the gate of a session", () => {
+  test("closes only for a thread that knows every slice that was announced, and then takes no more", () => {
+    const memory = new SliceMemory();
+    const main = new SessionGate(memory);
+    const thread = new SessionGate(memory);
+    main.open();
+    expect(main.announce(1)).toBe(true);
+    expect(thread.close(1), "another is on its way").toBe(false);
+    expect(thread.close(2)).toBe(true);
+    expect(main.announce(2)).toBe(false);
   });
 });
 

@@ -1,4 +1,12 @@
-import { type Backend, type Clock, Rheo, type RheoEventOf, type RheoEventType } from "@rheo/core";
+import {
+  type Backend,
+  type Clock,
+  type ExchangeRequest,
+  type FrozenClock,
+  Rheo,
+  type RheoEventOf,
+  type RheoEventType,
+} from "@rheo/core";
 import { memory } from "@rheo/memory";
 
 /** A store in memory with one stream, "orders", of one partition. */
@@ -30,9 +38,9 @@ export const record = <Type extends RheoEventType>(rheo: Rheo, ...types: readonl
   return seen;
 };
 
-/** Lets the event loop turn until a condition holds. Looks at states, so it needs no time to be guessed; fails after 20 s. */
-export const until = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
-  const end = performance.now() + 20_000;
+/** Lets the event loop turn until a condition holds. Looks at states, so it needs no time to be guessed; fails after `limitMs`. */
+export const until = async (what: string, holds: () => boolean | Promise<boolean>, limitMs: number = 20_000): Promise<void> => {
+  const end = performance.now() + limitMs;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`Still not: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -49,7 +57,7 @@ export const turns = async (count = 20): Promise<void> => {
 
 /** A backend whose calls can be made to fail or to wait. */
 export interface Fault {
-  exchange?: (call: () => Promise<unknown>) => Promise<unknown>;
+  exchange?: (call: () => Promise<unknown>, request: ExchangeRequest) => Promise<unknown>;
   renew?: (call: () => Promise<unknown>) => Promise<unknown>;
 }
 
@@ -62,7 +70,29 @@ export const faulty = (backend: Backend, fault: Fault): Backend =>
       if (name !== "exchange" && name !== "renew") return call;
       return (...parts: unknown[]) => {
         const meddle = fault[name];
-        return meddle === undefined ? call(...parts) : meddle(() => call(...parts) as Promise<unknown>); // both return promises
+        if (meddle === undefined) return call(...parts);
+        return meddle(() => call(...parts) as Promise<unknown>, parts[0] as ExchangeRequest); // both return promises; only one uses it
       };
     },
   });
+
+/** Lets time pass by a frozen clock in steps, with turns of the event loop between them. */
+export const pass = async (clock: FrozenClock, ms: number, stepMs: number = 50): Promise<void> => {
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    clock.advance(stepMs);
+    await turns(4);
+  }
+};
+
+/** Stops while somebody else moves the clock. */
+export const stopFrozen = async (app: { stop(): Promise<void> }, clock: FrozenClock): Promise<void> => {
+  let stopped = false;
+  const stop = app.stop().then(() => {
+    stopped = true;
+  });
+  while (!stopped) {
+    clock.advance(100);
+    await turns(2);
+  }
+  await stop;
+};

@@ -39,6 +39,27 @@ const types = (effects: readonly GroupEffect[]): string[] =>
   effects.map((effect) => (effect.type === "arm" || effect.type === "disarm" ? `${effect.type} ${effect.timer}` : effect.type));
 
 describe("a group decides", () => {
+  test("with a ration of nothing, to give back what it holds and to fetch nothing", () => {
+    const { state, effects } = after([
+      { type: "ready" },
+      fetched(4, 4),
+      { type: "started", count: 1 },
+      { type: "ration", ration: 0, recall: true },
+    ]);
+    expect(effects).toContainEqual({ type: "release_unstarted", recall: true });
+    const released = after([{ type: "released", count: 3, overdue: false }], state);
+    expect(released.effects).toEqual([{ type: "exchange", fetch: 0 }]);
+    expect(after([fetched(0, 0, 3), outcome(1), { type: "wakeup" }], released.state).state.exchange).toEqual({ asked: 0 });
+  });
+
+  test("with a ration, to hold no more than that unstarted, and to ask when half of it is used", () => {
+    const rationed = initialState(settings, 3);
+    const { state, effects } = after([{ type: "ready" }], rationed);
+    expect(effects).toContainEqual({ type: "exchange", fetch: 3 });
+    expect(types(after([fetched(3, 3), { type: "started", count: 1 }], state).effects)).toEqual(["run"]);
+    expect(after([fetched(3, 3), { type: "started", count: 2 }, outcome(2)], state).state.exchange).toEqual({ asked: 2 });
+  });
+
   test("to fetch twice its capacity once it is ready", () => {
     expect(after([{ type: "ready" }]).effects).toEqual([
       { type: "tell", what: "started" },
@@ -245,6 +266,9 @@ class World {
     if (effect.type === "exchange") {
       expect(this.#inFlight, "one exchange at a time").toBeNull();
       expect(this.#armed.has("backoff"), "no exchange during a back-off").toBe(false);
+      expect(this.state.unstarted + effect.fetch, "the ration kept").toBeLessThanOrEqual(
+        Math.max(this.state.unstarted, this.state.ration ?? Number.POSITIVE_INFINITY),
+      );
       this.#inFlight = { asked: effect.fetch, settling: this.#unsettled };
       this.exchanges += 1;
     } else if (effect.type === "arm") this.#armed.add(effect.timer);
@@ -264,14 +288,20 @@ class World {
   }
 
   #moves(): (() => void)[] {
-    const moves: (() => void)[] = [() => this.tell({ type: "wakeup" })];
+    const moves: (() => void)[] = [
+      () => this.tell({ type: "wakeup" }),
+      () => this.tell({ type: "ration", ration: 0, recall: true }),
+      () => this.tell({ type: "ration", ration: 2, recall: false }),
+      () => this.tell({ type: "ration", ration: null, recall: false }),
+    ];
     if (this.#inFlight !== null)
       moves.push(
         () => this.#answer(),
         () => this.#answer(),
         () => this.#failExchange(),
       );
-    if (this.#unstarted > 0 && this.#running < 3 && this.state.phase === "running") moves.push(() => this.#start());
+    if (this.#unstarted > 0 && this.#running < 3 && this.state.phase === "running" && this.state.ration !== 0)
+      moves.push(() => this.#start());
     if (this.#running > 0)
       moves.push(
         () => this.#end(),

@@ -2,6 +2,7 @@
 import type { GroupRecord } from "../backend.ts";
 import { groupNotFound, RheoError } from "../errors.ts";
 import { type CreateGroupOptions, parseGroupOptions, parseStart } from "../group.ts";
+import { assignmentStream } from "../internal-streams.ts";
 import { parseOptions, requireConfirm } from "../options.ts";
 import { type Group, toGroup } from "../views.ts";
 import type { AnyStream, Context } from "./context.ts";
@@ -71,6 +72,7 @@ export const deleteGroup = async (context: Context, stream: AnyStream, group: st
   const name = context.streamOf(stream, group);
   requireConfirm(`Deleting group "${group}" of "${name}"`, parseOptions("deleteGroup", options, ["confirm"]).confirm);
   if (!(await context.backend.deleteGroup(name, group))) throw groupNotFound(name, group);
+  await context.backend.deleteStream(assignmentStream(name, group));
   context.forgetGroups();
   context.emit("group.deleted", { stream: name, group });
 };

@@ -3,6 +3,7 @@ import { throwIfAborted } from "../appender.ts";
 import type { StreamRecord, TrimAnswer, TrimRequest } from "../backend.ts";
 import { RheoError, streamNotFound } from "../errors.ts";
 import { type Event, type EventInput, toEvent } from "../event.ts";
+import { assignmentStream, groupNames, listUserStreams } from "../internal-streams.ts";
 import { LIMITS } from "../limits.ts";
 import {
   parseBoolean,
@@ -71,14 +72,17 @@ export const listStreams = async (
   options: unknown,
 ): Promise<{ name: string; partitions: number; createdAt: Date }[]> => {
   context.check();
-  const records = await context.backend.listStreams(parsePage("listStreams", options));
+  const records = await listUserStreams(context.backend, parsePage("listStreams", options));
   return records.map(({ name, partitions, createdAtMs }) => ({ name, partitions, createdAt: new Date(createdAtMs) }));
 };
 
 export const deleteStream = async (context: Context, stream: AnyStream, options: unknown): Promise<void> => {
   const name = context.nameOf(stream);
   requireConfirm(`Deleting stream "${name}" and its groups`, parseOptions("deleteStream", options, ["confirm"]).confirm);
-  if (!(await context.backend.deleteStream(name))) throw streamNotFound(name);
+  const { backend } = context;
+  const groups = await groupNames(backend, name);
+  if (!(await backend.deleteStream(name))) throw streamNotFound(name);
+  for (const group of groups) await backend.deleteStream(assignmentStream(name, group));
   context.appender.forget(name);
   context.forgetGroups();
   context.emit("stream.deleted", { stream: name });

@@ -3,6 +3,7 @@ import type { Backend } from "../backend.ts";
 import { RheoError } from "../errors.ts";
 import type { Event } from "../event.ts";
 import { parseFilter } from "../filter.ts";
+import { listUserStreams } from "../internal-streams.ts";
 import { LIMITS } from "../limits.ts";
 import { parseName } from "../names.ts";
 import { parseNumber, parseOptions, parseText } from "../options.ts";
@@ -130,7 +131,7 @@ export const lineageOf = async (
 const allStreams = async ({ backend }: Context): Promise<string[]> => {
   const names: string[] = [];
   for (let after: string | null = null; ; ) {
-    const page = await backend.listStreams({ after, limit: LIMITS.pageSize });
+    const page = await listUserStreams(backend, { after, limit: LIMITS.pageSize });
     names.push(...page.map(({ name }) => name));
     after = page.at(-1)?.name ?? null;
     if (page.length < LIMITS.pageSize || after === null) return names;

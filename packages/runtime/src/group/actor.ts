@@ -4,10 +4,13 @@
  */
 import { type GroupRecord, type Outcome, type Rheo, RheoError, type StaleReason, type Timer } from "@rheo/core";
 import { internalsOf, type RheoInternals } from "@rheo/core/internal";
+import { Assignment } from "../assignment/assignment.ts";
 import type { ConsumerDefinition } from "../consumer.ts";
 import { type Deferred, deferred } from "../deferred.ts";
 import type { Logger } from "../handler.ts";
+import type { ChildDetails } from "../supervisor/child.ts";
 import { waitAtMost } from "../time-limit.ts";
+import { Admission } from "./admission.ts";
 import type { GroupEffect } from "./effects.ts";
 import { type Batch, HELD, Ledger } from "./ledger.ts";
 import type { GroupMessage, GroupTimer } from "./messages.ts";
@@ -43,8 +46,11 @@ export class GroupActor {
   readonly #opening: Opening;
   readonly #settler: Settler;
   readonly #renewer: Renewer;
+  readonly #admission: Admission | null;
   readonly #runner: Runner;
   readonly #timers = new Map<GroupTimer, Timer>();
+  /** Null unless the partitions are assigned. */
+  #assignment: Assignment | null = null;
   #mailbox: GroupMessage[] = [];
   #isBusy = false;
   #state: GroupState;
@@ -63,16 +69,25 @@ export class GroupActor {
     this.#options = options;
     this.#consumer = options.consumer;
     this.#internals = internalsOf(options.rheo);
-    const { concurrency, batch, maxDemand, pollMs } = options.consumer;
-    this.#state = initialState({ capacity: concurrency * (batch?.size ?? 1), maxDemand, pollMs });
+    const { concurrency, batch, maxDemand, pollMs, breaker, rateLimit } = options.consumer;
+    this.#admission = breaker === null && rateLimit === null ? null : new Admission(this.#admissionHost());
+    const capacity = concurrency * (batch?.size ?? 1);
+    const isAssigned = options.consumer.partitions === "assigned";
+    this.#state = initialState({ capacity, maxDemand, pollMs }, this.#admission?.ration ?? null, !isAssigned);
     this.#opening = new Opening(options.rheo, options.consumer, options.consumerId);
-    this.#settler = new Settler(this.#internals, options.consumer, options.consumerId, this.#ledger);
+    const partitions = (): readonly number[] | null => this.#partitions();
+    this.#settler = new Settler(this.#internals, options.consumer, options.consumerId, this.#ledger, partitions);
     this.#renewer = new Renewer(this.#renewerHost());
     this.#runner = options.createRunner(this.#runnerHost());
   }
 
   get state(): GroupState {
     return this.#state;
+  }
+
+  /** Handlers that may run at once. */
+  get slots(): number {
+    return this.#consumer.concurrency;
   }
 
   /** Messages waiting, this moment. */
@@ -85,8 +100,9 @@ export class GroupActor {
     return this.#settler.unanswered;
   }
 
-  runnerDetails(): Readonly<Record<string, number | string | null>> {
-    return this.#runner.details();
+  /** What its parts have to tell. */
+  partDetails(): ChildDetails {
+    return { ...this.#runner.details(), ...this.#admission?.details(), ...this.#assignment?.details() };
   }
 
   /**
@@ -137,15 +153,18 @@ export class GroupActor {
 
   async #prepare(onWait: () => void): Promise<void> {
     await this.#runner.start();
-    const group = this.#isAlive() ? await this.#opening.run(onWait) : null;
-    if (group === null || !this.#isAlive()) return;
-    this.#group = group;
+    const opened = this.#isAlive() ? await this.#opening.run(onWait) : null;
+    if (opened === null || !this.#isAlive()) return;
+    this.#group = opened.group;
     const { stream } = this.#consumer;
     this.#unsubscribe = this.#internals.backend.subscribe((wake) => {
       if (wake.stream === null || wake.stream === stream) this.#wake();
+      else if (wake.stream === this.#assignment?.stream) this.#assignment.poke();
     });
     this.#renewer.start();
+    if (this.#consumer.partitions === "assigned") this.#assignment = new Assignment(this.#assignmentHost(opened.partitions));
     this.#post({ type: "ready" });
+    if (this.#isAlive()) this.#assignment?.start();
   }
 
   // Mailbox
@@ -185,9 +204,10 @@ export class GroupActor {
         this.#runner.giveWay();
         return void this.#exchange(effect.fetch);
       case "run":
+        this.#choosePlausibleProbe();
         return this.#runner.pump();
       case "release_unstarted":
-        this.#runner.recall();
+        if (effect.recall) this.#runner.recall();
         return this.#release(Number.POSITIVE_INFINITY, false);
       case "interrupt":
         return this.#runner.interrupt();
@@ -208,6 +228,18 @@ export class GroupActor {
   #release(beforeMs: number, overdue: boolean): void {
     const count = this.#ledger.releaseHeld(beforeMs);
     if (count > 0) this.#post({ type: "released", count, overdue });
+  }
+
+  /** Of what was fetched for a probe, those that were one and failed go back, unless there is nothing else. */
+  #choosePlausibleProbe(): void {
+    const admission = this.#admission;
+    if (admission === null || !admission.wantsProbe) return;
+    const hasFailed = (batch: Batch, index: number): boolean => admission.hasFailed(batch, index);
+    if (!this.#ledger.holds((batch, index) => !hasFailed(batch, index))) return;
+    const count = this.#ledger.releaseWhere(hasFailed);
+    if (count === 0) return;
+    this.#post({ type: "ration", ration: 1, recall: false }); // first, or those that went back would be fetched again
+    this.#post({ type: "released", count, overdue: false });
   }
 
   #arm(timer: GroupTimer, delayMs: number): void {
@@ -231,6 +263,7 @@ export class GroupActor {
   #tell(what: "started" | "paused" | "resumed" | "draining" | "stopped"): void {
     if (what === "started") this.#told = true;
     if (what === "resumed") this.#endDrain();
+    this.#assignment?.setActive(what === "started" || what === "resumed");
     if (what === "stopped" && !this.#told) return; // it was never told to have started
     this.#internals.emit(`consumer.${what}`, this.#names());
     if (what === "stopped") this.#told = false;
@@ -249,9 +282,12 @@ export class GroupActor {
       await this.#renewer.wokeUp();
       const { granted, settled, more } = await this.#settler.exchange(fetch, this.#leaseMs());
       if (!this.#isAlive()) return await this.#giveBack(); // it came too late for us
+      const foreign = this.#releaseForeign();
       this.#emptyExchanges = fetch === 0 && settled === 0 ? this.#emptyExchanges + 1 : 0;
       if (this.#emptyExchanges > MAX_EMPTY_EXCHANGES) throw new Error("The group counts outcomes that its ledger does not hold.");
       this.#post({ type: "fetched", asked: fetch, granted, settled, more, atMs: this.#internals.clock.monotonic() });
+      if (foreign > 0) this.#post({ type: "released", count: foreign, overdue: false });
+      this.#assignment?.settled();
     } catch (cause) {
       this.#exchangeFailed(asError(cause), fetch);
     }
@@ -265,6 +301,44 @@ export class GroupActor {
     if (count > 0) this.#internals.emit("settle.failed", { ...this.#names(), count, failures, error });
     if (fetch > 0)
       this.#internals.emit("fetch.failed", { ...this.#names(), failures, nextInMs: Math.round(backoffMs(failures)), error });
+  }
+
+  // The partitions
+
+  #partitions(): readonly number[] | null {
+    const { partitions } = this.#consumer;
+    return partitions === "assigned" ? (this.#assignment?.held ?? []) : partitions;
+  }
+
+  #assignmentHost(partitions: number): ConstructorParameters<typeof Assignment>[0] {
+    const { stream, group } = this.#consumer;
+    return {
+      internals: this.#internals,
+      stream,
+      group,
+      consumerId: this.#options.consumerId,
+      partitions,
+      leaseMs: () => this.#leaseMs(),
+      isFree: (partition) => !this.#ledger.hasOf(partition) && !this.#settler.isAskingFor(partition),
+      onChange: () => this.#partitionsChanged(),
+      onFailure: (error) => this.#fail(error),
+    };
+  }
+
+  #partitionsChanged(): void {
+    if (!this.#isAlive()) return;
+    const held = new Set(this.#assignment?.held);
+    if ([...this.#ledger.batches].some(({ partition }) => !held.has(partition))) this.#runner.recall();
+    const count = this.#releaseForeign();
+    if (count > 0) this.#post({ type: "released", count, overdue: false });
+    this.#post({ type: "partitions", any: held.size > 0 });
+  }
+
+  /** Turns what has not begun of partitions that are not, or no longer, this member's into releases. How many. */
+  #releaseForeign(): number {
+    if (this.#assignment === null) return 0;
+    const held = new Set(this.#assignment.held);
+    return this.#ledger.releaseWhere(({ partition }) => !held.has(partition));
   }
 
   #leaseMs(): number {
@@ -327,12 +401,24 @@ export class GroupActor {
 
   // The handlers
 
+  #admissionHost(): ConstructorParameters<typeof Admission>[0] {
+    return {
+      internals: this.#internals,
+      consumer: this.#consumer,
+      consumerId: this.#options.consumerId,
+      onRation: (ration, recall) => this.#post({ type: "ration", ration, recall }),
+      onFree: () => this.#runner.pump(),
+    };
+  }
+
   #runnerHost(): RunnerHost {
     return {
       internals: this.#internals,
       consumer: this.#consumer,
       logger: this.#options.logger,
       ledger: this.#ledger,
+      admission: this.#admission,
+      ordering: () => this.#knownGroup().options.ordering,
       resolve: (outcome: Outcome, attempt) => this.#internals.resolveOutcome(outcome, this.#knownGroup(), attempt),
       mayStart: (batch) => this.#renewer.isFresh(batch),
       started: (count) => this.#post({ type: "started", count }),
@@ -358,6 +444,7 @@ export class GroupActor {
     for (const timer of this.#timers.keys()) this.#disarm(timer);
     this.#opening.cancel();
     this.#renewer.stop();
+    this.#admission?.stop();
     this.#unsubscribe?.();
     this.#unsubscribe = null;
     this.#draining?.resolve(true);
@@ -390,7 +477,7 @@ export class GroupActor {
   }
 
   #close(): Promise<void> {
-    this.#closing ??= this.#runner.stop();
+    this.#closing ??= Promise.all([this.#runner.stop(), this.#assignment?.stop()]).then(() => undefined);
     return this.#closing;
   }
 

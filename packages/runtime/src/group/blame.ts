@@ -1,6 +1,6 @@
 /** Who is charged when a thread has died: pure. */
 
-/** What is known of the dead thread. Deliveries are named by their index in its slice. */
+/** What is known of the dead thread. Deliveries are named by numbers. */
 export interface Evidence {
   /** What ran when it died. */
   readonly running: readonly number[];

@@ -15,7 +15,7 @@ export interface Demand {
 /** No adapted demand is larger: enough to keep any number of threads busy between two round trips, small enough to share (B127). */
 export const MAX_ADAPTED_DEMAND = 4_000;
 /** How much work is to be held. */
-const TARGET_MS = 1_500;
+export const TARGET_MS = 1_500;
 /** A window without enough finished deliveries is judged after this time. */
 const WINDOW_MS = 2_000;
 

@@ -6,8 +6,8 @@ export type GroupEffect =
   | { readonly type: "exchange"; readonly fetch: number }
   /** Hand unstarted deliveries to handlers, as far as slots are free. */
   | { readonly type: "run" }
-  /** Turn unstarted deliveries into releases, those that were handed out but not begun too. */
-  | { readonly type: "release_unstarted" }
+  /** Turn unstarted deliveries into releases; with `recall` also those that were handed out and have not begun. */
+  | { readonly type: "release_unstarted"; readonly recall: boolean }
   /** Abort the handlers that run; give back, uncharged, what does not end within the grace. */
   | { readonly type: "interrupt" }
   /** (Re)starts a timer. `jitter` is the share by which the actor spreads it to either side. */

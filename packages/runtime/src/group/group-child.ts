@@ -24,11 +24,12 @@ const groupStatus = (actor: GroupActor, consumerId: string): ChildStatus => {
       unsettled: state.unsettled,
       unanswered: actor.unanswered,
       demand: state.demand.size,
+      slots: actor.slots,
       mailbox: actor.mailbox,
       failures: state.failures,
       renewFailures: state.renewFailures,
       healthy: state.failures === 0 && state.renewFailures === 0,
-      ...actor.runnerDetails(),
+      ...actor.partDetails(),
     },
   };
 };

@@ -4,7 +4,7 @@
  */
 import type { Outcome, Timer } from "@rheo/core";
 import type { BatchOfDeliveries, DeliveryContext } from "../context.ts";
-import { thrownOutcome } from "../read-outcome.ts";
+import { asPrefix, thrownOutcome } from "../read-outcome.ts";
 import type { Batch, Place } from "./ledger.ts";
 import {
   type AbortCause,
@@ -91,10 +91,11 @@ export class InlineCalls {
     this.#calls.delete(call);
     const { timeoutMs } = this.#host.consumer;
     const late = call.aborted === "timed out" && timeoutMs !== null ? timeoutOutcome(timeoutMs) : null;
+    const timely = late === null ? outcomes : outcomes.map((outcome) => (outcome.kind === "ack" ? outcome : late));
+    const final = this.#host.consumer.batch?.by == null ? timely : asPrefix(timely);
     let dropped = 0;
     call.places.forEach(({ batch, index }, at) => {
-      const outcome = outcomes[at] ?? READ_AS_ACK;
-      if (!settleOutcome(this.#host, batch, index, late !== null && outcome.kind !== "ack" ? late : outcome)) dropped += 1;
+      if (!settleOutcome(this.#host, batch, index, final[at] ?? READ_AS_ACK)) dropped += 1;
     });
     this.#report(call.places.length, dropped);
   }
@@ -160,7 +161,7 @@ export class InlineCalls {
     if (this.#stopped || dueAtMs >= this.#watchAtMs) return;
     this.#watch?.cancel();
     this.#watchAtMs = dueAtMs;
-    this.#watch = this.#host.internals.clock.schedule(dueAtMs - this.#monotonic(), () => this.#look());
+    this.#watch = this.#host.internals.clock.schedule(Math.ceil(dueAtMs - this.#monotonic()), () => this.#look());
   }
 
   #look(): void {

@@ -5,10 +5,11 @@
 import type { Outcome } from "@rheo/core";
 import { toEvent } from "@rheo/core/internal";
 import { BatchOfDeliveries, type ContextOwner, DeliveryContext } from "../context.ts";
+import { type Deferred, deferred } from "../deferred.ts";
 import { asLoaded, type LoadedHandler, loadHandler } from "../load-handler.ts";
 import { isThenable, readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
 import { waitAtMost } from "../time-limit.ts";
-import { BatchGate } from "./batch-gate.ts";
+import { Batcher } from "./batcher.ts";
 import { InlineCalls } from "./inline-calls.ts";
 import type { Batch, Place } from "./ledger.ts";
 import { type Runner, type RunnerHost, SETUP_MS, settleOutcome } from "./runner.ts";
@@ -26,21 +27,25 @@ export class InlineRunner implements Runner {
   readonly #host: RunnerHost;
   readonly #stream: string;
   readonly #concurrency: number;
-  readonly #gate: BatchGate;
+  readonly #batcher: Batcher | null;
   readonly #calls: InlineCalls;
   #handler = NO_HANDLER;
   #owner: ContextOwner;
   #ready = false;
   #stopped = false;
+  readonly #end: Deferred<void> = deferred();
   #burstStartMs = Number.NEGATIVE_INFINITY;
   #stride = 1;
   #turn: NodeJS.Immediate | null = null;
+  /** Batches are being started: what is told meanwhile must not start others in between. */
+  #isTakingBatches = false;
 
   constructor(host: RunnerHost) {
     this.#host = host;
     this.#stream = host.consumer.stream;
     this.#concurrency = host.consumer.concurrency;
-    this.#gate = new BatchGate(host.consumer.batch, host.internals.clock, () => this.pump());
+    const { batch } = host.consumer;
+    this.#batcher = batch === null ? null : new Batcher(host, batch, () => this.pump());
     this.#calls = new InlineCalls(host, () => {
       if (host.ledger.unstarted > 0) this.pump();
     });
@@ -52,20 +57,22 @@ export class InlineRunner implements Runner {
     this.#handler = handler.kind === "module" ? await loadHandler(handler.href) : asLoaded(handler.handler);
     if (this.#handler.setup !== null) await this.#setUp(this.#handler.setup);
     if (!this.#stopped) this.#ready = true;
-    else if (this.#handler.teardown !== null) await this.#teardown(this.#handler.teardown); // stopped meanwhile
   }
 
   async #setUp(setup: () => unknown): Promise<void> {
     const work = (async () => {
       this.#owner = this.#ownerWith(await setup());
     })();
-    const isInTime = await waitAtMost(this.#host.internals.clock, SETUP_MS, work);
+    const isInTime = await waitAtMost(this.#host.internals.clock, SETUP_MS, Promise.race([work, this.#end.promise]));
+    const { teardown } = this.#handler;
+    if (this.#stopped)
+      return void work.then(() => (teardown === null ? undefined : this.#teardown(teardown))).catch(() => undefined);
     if (!isInTime)
       throw new Error(`The setup of ${this.#stream}/${this.#host.consumer.group} did not end within ${SETUP_MS} ms.`);
   }
 
   pump(): void {
-    if (!this.#ready || this.#stopped || this.#turn !== null) return;
+    if (!this.#ready || this.#stopped || this.#turn !== null || this.#isTakingBatches) return;
     const nowMs = this.#monotonic();
     if (nowMs - this.#burstStartMs < BURST_MS) return this.#burst();
     this.#turn = setImmediate(() => {
@@ -96,7 +103,8 @@ export class InlineRunner implements Runner {
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
-    this.#gate.stop();
+    this.#end.resolve();
+    this.#batcher?.stop();
     this.#calls.stop();
     if (this.#turn !== null) clearImmediate(this.#turn);
     if (this.#ready && this.#handler.teardown !== null) await this.#teardown(this.#handler.teardown);
@@ -111,24 +119,35 @@ export class InlineRunner implements Runner {
   // Starting
 
   #burst(): void {
-    if (this.#host.consumer.batch !== null) return this.#burstOfBatches();
-    const { ledger } = this.#host;
+    if (this.#batcher !== null) return this.#burstOfBatches(this.#batcher);
+    if (this.#calls.size >= this.#concurrency) return;
+    const { ledger, admission } = this.#host;
+    const allowed = admission === null ? Number.POSITIVE_INFINITY : admission.reserve(ledger.unstarted);
     let started = 0;
     let ended = 0;
     let dropped = 0;
+    /** Ends that the admission was told of. */
+    let told = 0;
     let untilLook = this.#stride;
     let lookedAtMs = this.#monotonic();
     let fresh: Batch | null = null;
-    while (this.#calls.size < this.#concurrency) {
+    while (started < allowed && this.#calls.size < this.#concurrency) {
       const batch = ledger.front();
       if (batch === null) break;
       if (batch !== fresh && !this.#host.mayStart(batch)) break;
       fresh = batch;
       started += 1;
       const outcome = this.#startOne(batch, ledger.take(batch));
-      if (outcome !== PENDING) {
+      if (outcome === SETTLED) ended += 1;
+      else if (outcome === DROPPED) {
         ended += 1;
-        if (outcome === DROPPED) dropped += 1;
+        dropped += 1;
+      } else if (outcome !== PENDING) {
+        if (ended > told) admission?.succeeded(batch); // those before it, so that failures are counted in a row
+        if (!settleOutcome(this.#host, batch, batch.next - 1, outcome)) dropped += 1;
+        ended += 1;
+        told = ended;
+        if (admission?.isClosed === false) break;
       }
       untilLook -= 1;
       if (untilLook > 0) continue;
@@ -137,6 +156,10 @@ export class InlineRunner implements Runner {
       lookedAtMs = nowMs;
       untilLook = this.#stride;
       if (nowMs - this.#burstStartMs >= BURST_MS) break;
+    }
+    if (admission !== null) {
+      if (ended > told && fresh !== null) admission.succeeded(fresh);
+      admission.started(started, allowed);
     }
     if (started > 0) this.#host.started(started);
     if (ended > 0) this.#host.ended(ended, dropped);
@@ -148,40 +171,47 @@ export class InlineRunner implements Runner {
     this.#stride = tookMs > 1 ? Math.max(1, this.#stride >> 1) : Math.min(MAX_STRIDE, this.#stride * 2);
   }
 
-  #startOne(batch: Batch, index: number): typeof PENDING | typeof SETTLED | typeof DROPPED {
+  /** Calls the handler; any outcome but an ack is left to the caller. */
+  #startOne(batch: Batch, index: number): typeof PENDING | typeof SETTLED | typeof DROPPED | Outcome {
     const record = batch.release(index);
     let event: unknown;
     try {
       event = toEvent(this.#stream, record);
     } catch (cause) {
-      return this.#settle(batch, index, undecodableOutcome(cause));
+      return undecodableOutcome(cause);
     }
     const context = new DeliveryContext(this.#owner, batch.attempt, batch.token, batch.partition, record.sequence);
     let result: unknown;
     try {
       result = this.#handler.run(event, context);
     } catch (cause) {
-      return this.#settle(batch, index, thrownOutcome(cause));
+      return thrownOutcome(cause);
     }
     if (result === undefined) return this.#host.ledger.finish(batch, index, null) ? SETTLED : DROPPED;
-    if (!isThenable(result)) return this.#settle(batch, index, readOutcome(result));
+    if (!isThenable(result)) {
+      const outcome = readOutcome(result);
+      if (outcome.kind !== "ack") return outcome;
+      return this.#host.ledger.finish(batch, index, null) ? SETTLED : DROPPED;
+    }
     const call = this.#calls.open([{ batch, index }], [context], null);
     void this.#calls.settle(call, result, (value) => [readOutcome(value)]);
     return PENDING;
   }
 
-  #settle(batch: Batch, index: number, outcome: Outcome): typeof SETTLED | typeof DROPPED {
-    return settleOutcome(this.#host, batch, index, outcome) ? SETTLED : DROPPED;
-  }
-
-  #burstOfBatches(): void {
-    const { ledger } = this.#host;
-    while (this.#calls.size < this.#concurrency && this.#gate.isOpen(ledger.unstarted, ledger.heldSinceMs())) {
-      const front = ledger.front();
-      if (front === null || !this.#host.mayStart(front)) return;
-      this.#startBatch(ledger.takeMany(this.#gate.size));
-      if (this.#monotonic() - this.#burstStartMs >= BURST_MS) return this.pump();
+  #burstOfBatches(batcher: Batcher): void {
+    let isOver = false;
+    this.#isTakingBatches = true;
+    try {
+      while (this.#calls.size < this.#concurrency && !isOver) {
+        const places = batcher.take();
+        if (places.length === 0) break;
+        this.#startBatch(places);
+        isOver = this.#monotonic() - this.#burstStartMs >= BURST_MS;
+      }
+    } finally {
+      this.#isTakingBatches = false;
     }
+    if (isOver) this.pump();
   }
 
   #startBatch(places: readonly Place[]): void {

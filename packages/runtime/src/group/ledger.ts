@@ -84,6 +84,12 @@ export interface Settling {
   readonly settlement: Settlement;
 }
 
+/** What the deliveries of a run share. */
+export type RunOf = "key" | "partition";
+
+/** Held deliveries of a partition looked at for one run: bounds its cost where there are many keys. */
+const LOOK_AHEAD = 1_000;
+
 /** One delivery. */
 export interface Place {
   readonly batch: Batch;
@@ -147,6 +153,41 @@ export class Ledger {
     return places;
   }
 
+  /** How many deliveries a run that begins with the oldest would have, at most `limit`. */
+  runLength(limit: number, by: RunOf): number {
+    const front = this.front();
+    return front === null ? 0 : this.#run(front, by, limit).length;
+  }
+
+  /** Starts a run: up to `limit` held deliveries of the key, or the partition, of the oldest one, by sequence. */
+  takeRun(limit: number, by: RunOf): Place[] {
+    const front = this.front();
+    if (front === null) return [];
+    const places = this.#run(front, by, Number.POSITIVE_INFINITY)
+      .sort((a, b) => a.batch.sequenceAt(a.index) - b.batch.sequenceAt(b.index))
+      .slice(0, limit);
+    for (const { batch, index } of places) batch.states[index] = RUNNING;
+    this.#unstarted -= places.length;
+    return places;
+  }
+
+  /** Found in the order in which they were fetched, which is not always that of their sequences. */
+  #run(front: Batch, by: RunOf, limit: number): Place[] {
+    const { key } = front.recordAt(front.next);
+    if (by === "key" && key === null) return [{ batch: front, index: front.next }];
+    const places: Place[] = [];
+    let looked = 0;
+    for (const batch of this.#queue) {
+      if (batch.partition !== front.partition) continue;
+      for (let index = batch.next; index < batch.states.length; index++) {
+        if (batch.states[index] !== HELD) continue;
+        if (looked++ === LOOK_AHEAD || places.length >= limit) return places;
+        if (by === "partition" || batch.recordAt(index).key === key) places.push({ batch, index });
+      }
+    }
+    return places;
+  }
+
   /** An outcome of a started delivery; null is ack. False when there is nothing to settle, since the lease was lost. */
   finish(batch: Batch, index: number, outcome: SettleOutcome | null): boolean {
     const state = batch.states[index];
@@ -176,11 +217,26 @@ export class Ledger {
 
   /** Turns held deliveries of batches fetched before `beforeMs` into releases. How many. */
   releaseHeld(beforeMs: number): number {
+    return this.releaseWhere((batch) => batch.fetchedAtMs < beforeMs);
+  }
+
+  /** Whether anything of a partition is left to do. */
+  hasOf(partition: number): boolean {
+    for (const batch of this.#batches) if (batch.partition === partition) return true;
+    return false;
+  }
+
+  /** Whether any held delivery is meant. */
+  holds(isMeant: (batch: Batch, index: number) => boolean): boolean {
+    return this.#queue.some((batch) => batch.states.some((state, index) => state === HELD && isMeant(batch, index)));
+  }
+
+  /** Turns those held deliveries into releases that are meant. How many. */
+  releaseWhere(isMeant: (batch: Batch, index: number) => boolean): number {
     let count = 0;
     for (const batch of this.#queue) {
-      if (batch.fetchedAtMs >= beforeMs) continue;
       for (let index = batch.next; index < batch.states.length; index++) {
-        if (batch.states[index] !== HELD) continue;
+        if (batch.states[index] !== HELD || !isMeant(batch, index)) continue;
         this.#end(batch, index, RELEASE);
         count += 1;
       }
@@ -198,11 +254,6 @@ export class Ledger {
     }
     this.#queue = [];
     this.#unstarted = 0;
-  }
-
-  /** When the oldest batch with held deliveries was fetched; null if there is none. */
-  heldSinceMs(): number | null {
-    return this.front()?.fetchedAtMs ?? null;
   }
 
   /** The lease is no longer ours. Says where the delivery was. */

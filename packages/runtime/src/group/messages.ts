@@ -31,6 +31,10 @@ export type GroupMessage =
   | { readonly type: "renewed"; readonly failures: number }
   /** Handed out but not started, and back again: a thread died, or was told to stop. `dropped` had lost their lease meanwhile. */
   | { readonly type: "returned"; readonly count: number; readonly dropped: number }
+  /** What the breaker and the rate limit allow to hold has changed. `recall`: what was handed out and has not begun goes back too. */
+  | { readonly type: "ration"; readonly ration: number | null; readonly recall: boolean }
+  /** The partitions to fetch from have changed. */
+  | { readonly type: "partitions"; readonly any: boolean }
   | { readonly type: "pause" }
   | { readonly type: "resume" }
   /** Finish what runs, then stop. After `timeoutMs` abort what is left. */

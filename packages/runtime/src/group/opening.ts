@@ -8,6 +8,11 @@ import { BACKOFF_JITTER, backoffMs } from "./transition.ts";
 export const isTransient = (cause: unknown): boolean =>
   RheoError.is(cause, "unavailable") || RheoError.is(cause, "outcome_unknown");
 
+export interface Opened {
+  readonly group: GroupRecord;
+  readonly partitions: number;
+}
+
 /** A group's first meeting with the store: creates what it is asked to, and waits, ever longer, while the store is away. */
 export class Opening {
   readonly #rheo: Rheo;
@@ -25,11 +30,11 @@ export class Opening {
   }
 
   /**
-   * The group, or null when cancelled.
+   * The group, and how many partitions its stream has; null when cancelled.
    * @param onWait - called when the store is found away
    * @throws stream_not_found, group_not_found, invalid_option - no partition of that number
    */
-  async run(onWait: () => void): Promise<GroupRecord | null> {
+  async run(onWait: () => void): Promise<Opened | null> {
     for (let failures = 1; !this.#isCancelled; failures++) {
       try {
         return await this.#meet();
@@ -48,14 +53,15 @@ export class Opening {
     this.#wait?.end.resolve();
   }
 
-  async #meet(): Promise<GroupRecord> {
+  async #meet(): Promise<Opened> {
     const { stream, group, createStream, createGroup, partitions } = this.#consumer;
     if (createStream !== null) await this.#rheo.ensureStream(stream, createStream);
     if (createGroup !== null) await this.#rheo.ensureGroup(stream, group, createGroup);
     const record = await this.#internals.group(stream, group);
-    const max = (await this.#internals.partitionsOf(stream)) - 1;
-    for (const partition of partitions ?? []) parseNumber("partitions", partition, { min: 0, max });
-    return record;
+    const count = await this.#internals.partitionsOf(stream);
+    for (const partition of typeof partitions === "string" ? [] : (partitions ?? []))
+      parseNumber("partitions", partition, { min: 0, max: count - 1 });
+    return { group: record, partitions: count };
   }
 
   async #backOff(error: Error, failures: number): Promise<void> {

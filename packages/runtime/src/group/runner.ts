@@ -1,7 +1,8 @@
-import type { Outcome, SettleOutcome } from "@rheo/core";
+import type { Ordering, Outcome, SettleOutcome } from "@rheo/core";
 import type { RheoInternals } from "@rheo/core/internal";
 import type { ConsumerDefinition } from "../consumer.ts";
 import type { Logger } from "../handler.ts";
+import type { Admission } from "./admission.ts";
 import { type Batch, type Ledger, RUNNING } from "./ledger.ts";
 
 /** Why a running handler is told to end. */
@@ -43,6 +44,10 @@ export interface RunnerHost {
   readonly consumer: ConsumerDefinition;
   readonly logger: Logger;
   readonly ledger: Ledger;
+  /** Asked before anything is started, and told what came of it. Null: nothing but the slots limits what may be started. */
+  readonly admission: Admission | null;
+  /** The order that the group keeps. */
+  ordering(): Ordering;
   /** An outcome with its delay decided. */
   resolve(outcome: Outcome, attempt: number): SettleOutcome;
   /** Whether the leases of a grant are good enough to start work on. If not, they are being renewed, and `pump` follows. */
@@ -91,9 +96,29 @@ export const timeoutOutcome = (timeoutMs: number): Outcome => ({
   stack: null,
 });
 
-/** The same outcome settled for a delivery: null is ack, which needs no object. */
-export const settleOutcome = (host: RunnerHost, batch: Batch, index: number, outcome: Outcome): boolean => {
-  if (outcome.kind === "ack") return host.ledger.finish(batch, index, null);
-  if (batch.states[index] === RUNNING) tellFailure(host, batch, index, outcome);
-  return host.ledger.finish(batch, index, host.resolve(outcome, batch.attempt));
+/**
+ * Settles a delivery that ran. A failure while the breaker is open is not charged, except to what ended its thread (`mustCharge`).
+ * False when there is nothing to settle, since the lease was lost.
+ */
+export const settleOutcome = (
+  host: RunnerHost,
+  batch: Batch,
+  index: number,
+  outcome: Outcome,
+  mustCharge: boolean = false,
+): boolean => {
+  const { admission, ledger } = host;
+  if (outcome.kind === "ack") {
+    admission?.succeeded(batch);
+    return ledger.finish(batch, index, null);
+  }
+  const isOurs = batch.states[index] === RUNNING;
+  if (isOurs) tellFailure(host, batch, index, outcome);
+  if (admission !== null) {
+    if (!isOurs || outcome.kind !== "retry") admission.answered(batch);
+    else if (!admission.failed(batch, index, outcome.reason) && !mustCharge) return ledger.finish(batch, index, RELEASE);
+  }
+  return ledger.finish(batch, index, host.resolve(outcome, batch.attempt));
 };
+
+const RELEASE: SettleOutcome = Object.freeze({ kind: "release" });

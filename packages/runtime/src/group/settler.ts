@@ -19,13 +19,29 @@ export class Settler {
   readonly #consumer: ConsumerDefinition;
   readonly #consumerId: string;
   readonly #ledger: Ledger;
+  /** The partitions that are to be fetched from; null: all. */
+  readonly #partitions: () => readonly number[] | null;
   #unanswered: readonly Settling[] = [];
+  /** The partitions that are being fetched from. */
+  #asked: readonly number[] | null = [];
 
-  constructor(internals: RheoInternals, consumer: ConsumerDefinition, consumerId: string, ledger: Ledger) {
+  constructor(
+    internals: RheoInternals,
+    consumer: ConsumerDefinition,
+    consumerId: string,
+    ledger: Ledger,
+    partitions: () => readonly number[] | null,
+  ) {
     this.#internals = internals;
     this.#consumer = consumer;
     this.#consumerId = consumerId;
     this.#ledger = ledger;
+    this.#partitions = partitions;
+  }
+
+  /** Whether an answer under way may bring deliveries of a partition. */
+  isAskingFor(partition: number): boolean {
+    return this.#asked?.includes(partition) ?? true;
   }
 
   /** Deliveries whose settlement failed and will be sent again. */
@@ -41,7 +57,7 @@ export class Settler {
     const settling = [...this.#unanswered.filter(isOpen), ...this.#ledger.takeSettlements()];
     this.#unanswered = settling;
     const askedAtMs = this.#internals.clock.monotonic();
-    const answer = await this.#internals.exchange(this.#request(settling, fetch));
+    const answer = await this.#ask(settling, fetch);
     this.#unanswered = [];
     const settled = this.#confirm(settling);
     let granted = 0;
@@ -52,8 +68,19 @@ export class Settler {
     return { granted, settled, more: isMore(answer, fetch - granted) };
   }
 
-  #request(settling: readonly Settling[], fetch: number): ExchangeRequest {
-    const { stream, group, leaseMs, partitions } = this.#consumer;
+  async #ask(settling: readonly Settling[], fetch: number): Promise<ExchangeAnswer> {
+    const partitions = this.#partitions();
+    const nothing = fetch === 0 || partitions?.length === 0;
+    this.#asked = nothing ? [] : partitions;
+    try {
+      return await this.#internals.exchange(this.#request(settling, nothing ? 0 : fetch, partitions));
+    } finally {
+      this.#asked = [];
+    }
+  }
+
+  #request(settling: readonly Settling[], fetch: number, partitions: readonly number[] | null): ExchangeRequest {
+    const { stream, group, leaseMs } = this.#consumer;
     return {
       stream,
       group,

@@ -39,6 +39,10 @@ export interface GroupState {
   readonly failures: number;
   /** Renewals failed in a row. Above 0 nothing new is taken: it could not be kept. */
   readonly renewFailures: number;
+  /** Unstarted deliveries worth holding; null: as many as the demand says. 0: nothing is started at all, and what is held goes back. */
+  readonly ration: number | null;
+  /** Whether there is any partition to fetch from. */
+  readonly hasPartitions: boolean;
   /** Whether outcomes wait for company, or have waited long enough. */
   readonly settle: "idle" | "armed" | "due";
   /** The drain has run out of time. */
@@ -46,7 +50,11 @@ export interface GroupState {
   readonly demand: Demand;
 }
 
-export const initialState = (settings: GroupSettings): GroupState => ({
+export const initialState = (
+  settings: GroupSettings,
+  ration: number | null = null,
+  hasPartitions: boolean = true,
+): GroupState => ({
   settings,
   phase: "starting",
   pauseAsked: false,
@@ -58,6 +66,8 @@ export const initialState = (settings: GroupSettings): GroupState => ({
   woken: false,
   failures: 0,
   renewFailures: 0,
+  ration,
+  hasPartitions,
   settle: "idle",
   interrupted: false,
   demand: initialDemand(settings.capacity, settings.maxDemand),

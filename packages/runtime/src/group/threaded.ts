@@ -1,16 +1,18 @@
 /**
- * Runs handlers in worker threads. A slice goes to a free thread; what becomes of each delivery is read from the memory shared with
- * that thread, while the slice is out and when it is over. When a thread dies, what had finished is settled as it finished, what had
- * not begun goes out again at once and uncharged, and what ran is judged by `blame`.
+ * Runs handlers in worker threads. A session on a free thread begins with a slice, and is given further ones when it asks; what
+ * becomes of each delivery is read from the memory shared with that thread, while it is out and when it is over. When a thread
+ * dies, what had finished is settled as it finished, what had not begun goes out again at once and uncharged, and what ran is
+ * judged by `blame`.
  */
 import type { Outcome } from "@rheo/core";
 import type { TaskEnd } from "../pool/pool.ts";
-import type { ExtendMessage } from "../pool/protocol.ts";
+import { type ExtendMessage, MAX_SLICE } from "../pool/protocol.ts";
+import { Session, type Suspect } from "../pool/session.ts";
 import { SliceSizer } from "../pool/sizer.ts";
 import { pack, Slice } from "../pool/slice.ts";
 import type { Feeder, Slots } from "../pool/slots.ts";
 import { waitAtMost } from "../time-limit.ts";
-import { BatchGate } from "./batch-gate.ts";
+import { Batcher } from "./batcher.ts";
 import { blame } from "./blame.ts";
 import { type Batch, LOST, type Place, RUNNING } from "./ledger.ts";
 import {
@@ -31,16 +33,30 @@ const MAX_BARREN_DEATHS = 5;
 /** A slice that is out for longer turned out to be too large: what it has not begun goes to whoever is free. */
 const OVERLONG_MS = 100;
 const ENDED_BY_STOP = "the consumer has stopped";
+const RELEASED: Outcome = { kind: "release" };
+
+/** What a slice is made of. */
+interface Load {
+  readonly places: readonly Place[];
+  readonly batches: readonly number[] | null;
+}
+
+/** A delivery of a slice. */
+interface At {
+  readonly slice: Slice;
+  readonly index: number;
+}
 
 export class ThreadRunner implements Runner, Feeder {
   readonly #host: RunnerHost;
   readonly #slots: Slots;
   readonly #module: string;
-  readonly #gate: BatchGate;
+  readonly #batcher: Batcher | null;
+  readonly #isRun: boolean;
   readonly #sizer = new SliceSizer();
-  readonly #slices = new Set<Slice>();
-  /** Each ran beside others when a thread died, and goes out alone. */
-  #suspects: Place[] = [];
+  readonly #sessions = new Set<Session>();
+  /** Each goes out alone; those of a run one after another. */
+  #suspects: Suspect[] = [];
   #deaths = 0;
   #barrenDeaths = 0;
   #stopped = false;
@@ -49,7 +65,9 @@ export class ThreadRunner implements Runner, Feeder {
     this.#host = host;
     this.#slots = slots;
     this.#module = module;
-    this.#gate = new BatchGate(host.consumer.batch, host.internals.clock, () => this.pump());
+    const { batch } = host.consumer;
+    this.#isRun = batch?.by != null;
+    this.#batcher = batch === null ? null : new Batcher(host, batch, () => this.pump());
   }
 
   start(): Promise<void> {
@@ -58,23 +76,38 @@ export class ThreadRunner implements Runner, Feeder {
   }
 
   pump(): void {
-    if (!this.#stopped && (this.#host.ledger.unstarted > 0 || this.#suspects.length > 0)) this.#slots.want(this);
+    if (this.#hasWork()) this.#slots.want(this);
+  }
+
+  get wantsThread(): boolean {
+    return this.#hasWork() && this.#roomForHandlers() > 0;
   }
 
   feed(free: number): boolean {
+    if (!this.wantsThread) return false;
     const limit = Math.min(this.#roomForHandlers(), Math.ceil(this.#host.consumer.concurrency / this.#slots.threads));
-    if (this.#stopped || limit <= 0) return false;
-    const suspect = this.#suspects.shift();
-    if (suspect !== undefined) return this.#feedSuspect(suspect);
-    const { ledger, consumer } = this.#host;
-    if (!this.#gate.isOpen(ledger.unstarted, ledger.heldSinceMs())) return false;
-    const front = ledger.front();
-    if (front === null || !this.#host.mayStart(front)) return false;
-    const isBatch = consumer.batch !== null;
-    const places = ledger.takeMany(isBatch ? this.#gate.size : this.#sizer.size(ledger.unstarted, free, limit));
-    this.#host.started(places.length);
-    this.#send(places, isBatch ? 1 : Math.min(limit, places.length));
+    if (this.#suspects.length > 0) return this.#feedSuspect();
+    const handlers = limit * (this.#host.consumer.batch?.size ?? 1);
+    const load = this.#take(this.#sizer.size(this.#host.ledger.unstarted, free, handlers));
+    if (load.places.length === 0) return false;
+    this.#open(load, limit, null);
     return true;
+  }
+
+  topUp(sinceMs: number): void {
+    for (const session of this.#sessions) {
+      if (session.isHungry && session.openedAtMs > sinceMs && !session.killed && session.suspect === null) this.#add(session);
+    }
+  }
+
+  hungry(id: number): boolean {
+    for (const session of this.#sessions) {
+      if (session.id !== id) continue;
+      session.isHungry = true;
+      for (const slice of session.slices) this.#collect(session, slice);
+      return true;
+    }
+    return false;
   }
 
   giveWay(): void {} // handing slices out takes no time
@@ -82,8 +115,8 @@ export class ThreadRunner implements Runner, Feeder {
   recall(): void {
     let count = 0;
     let dropped = 0;
-    for (const slice of this.#slices) this.#returnAll(slice, slice.cancelQueued());
-    for (const place of this.#suspects.splice(0)) {
+    for (const slice of this.#slices()) this.#returnAll(slice.cancelQueued().map((index) => ({ slice, index })));
+    for (const { place } of this.#suspects.splice(0)) {
       count += 1;
       if (!this.#giveBack(place)) dropped += 1;
     }
@@ -91,47 +124,57 @@ export class ThreadRunner implements Runner, Feeder {
   }
 
   abort(batch: Batch, index: number, reason: Error): void {
-    for (const slice of this.#slices) {
-      const at = slice.indexOf(batch, index);
-      if (at < 0) continue;
-      if (slice.cancel(at)) this.#returnOne(slice.placeAt(at));
-      else this.#abortAll(slice, [at], "lost", reason, LOST_GRACE_MS);
-      return;
+    for (const session of this.#sessions) {
+      for (const slice of session.slices) {
+        const at = slice.indexOf(batch, index);
+        if (at < 0) continue;
+        if (slice.cancel(at)) this.#returnOne(slice.placeAt(at));
+        else this.#abortAll(session, slice, [at], "lost", reason, LOST_GRACE_MS);
+        return;
+      }
     }
-    const at = this.#suspects.findIndex((place) => place.batch === batch && place.index === index);
-    for (const place of at < 0 ? [] : this.#suspects.splice(at, 1)) this.#returnOne(place);
+    const at = this.#suspects.findIndex(({ place }) => place.batch === batch && place.index === index);
+    for (const { place } of at < 0 ? [] : this.#suspects.splice(at, 1)) this.#returnOne(place);
   }
 
   interrupt(): void {
     this.recall();
     const reason = new Error("The consumer is stopping: the time for its drain is over.");
-    for (const slice of this.#slices) {
-      const running = slice.runningNow();
-      for (const at of running) {
-        const { batch, index } = slice.placeAt(at);
-        this.#host.ledger.interrupt(batch, index);
+    for (const session of this.#sessions) {
+      for (const slice of session.slices) {
+        const running = slice.runningNow();
+        for (const at of running) {
+          const { batch, index } = slice.placeAt(at);
+          this.#host.ledger.interrupt(batch, index);
+        }
+        this.#abortAll(session, slice, running, "interrupted", reason, INTERRUPT_GRACE_MS);
       }
-      this.#abortAll(slice, running, "interrupted", reason, INTERRUPT_GRACE_MS);
     }
   }
 
   details(): Readonly<Record<string, number>> {
-    return { slices: this.#slices.size, suspects: this.#suspects.length, deaths: this.#deaths };
+    return {
+      handlers: [...this.#slices()].reduce((sum, slice) => sum + slice.runningNow().length, 0),
+      threads: this.#sessions.size,
+      slices: [...this.#slices()].length,
+      suspects: this.#suspects.length,
+      deaths: this.#deaths,
+    };
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#gate.stop();
-    await Promise.all([...this.#slices].map((slice) => this.#finish(slice)));
+    this.#batcher?.stop();
+    await Promise.all([...this.#sessions].map((session) => this.#finish(session)));
     this.#slots.leave(this);
   }
 
   /** A thread that has done its work and is about to say so keeps its life, and its teardown. */
-  async #finish(slice: Slice): Promise<void> {
+  async #finish(session: Session): Promise<void> {
     const { clock } = this.#host.internals;
-    const hasEnded = slice.isDone && (await waitAtMost(clock, INTERRUPT_GRACE_MS, slice.running.ended));
-    if (!hasEnded) this.#kill(slice, ENDED_BY_STOP);
-    await slice.running.ended;
+    const hasEnded = session.isDone && (await waitAtMost(clock, INTERRUPT_GRACE_MS, session.running.ended));
+    if (!hasEnded) this.#kill(session, ENDED_BY_STOP);
+    await session.running.ended;
   }
 
   fail(error: Error): void {
@@ -139,136 +182,243 @@ export class ThreadRunner implements Runner, Feeder {
   }
 
   peek(nowMs: number): void {
-    for (const slice of this.#slices) {
-      this.#collect(slice);
-      this.#checkTimes(slice, nowMs);
-      this.#checkProgress(slice, nowMs - slice.sentAtMs);
+    for (const session of this.#sessions) {
+      let isFirst = true;
+      for (const slice of session.slices) {
+        this.#collect(session, slice);
+        this.#checkTimes(session, slice, nowMs);
+        this.#checkProgress(session, slice, nowMs - slice.sentAtMs, isFirst && session.announced === 1);
+        isFirst = false;
+      }
     }
   }
 
   extend({ slice: id, index, ms }: ExtendMessage): void {
-    for (const slice of this.#slices) {
+    for (const slice of this.#slices()) {
       if (slice.id !== id) continue;
       slice.extend(index, this.#monotonic() + ms);
       this.#host.renew();
     }
   }
 
-  // Slices out
+  // Sessions and slices
 
-  #checkProgress(slice: Slice, ageMs: number): void {
-    if (ageMs <= OVERLONG_MS) return;
-    if (slice.hasBegun) return this.#shorten(slice);
-    if (ageMs <= SETUP_MS) return;
-    this.#kill(slice, `its setup did not end within ${SETUP_MS} ms`);
-    this.#host.fail(
-      new Error(`The setup of ${this.#host.consumer.stream}/${this.#host.consumer.group} did not end within ${SETUP_MS} ms.`),
+  #hasWork(): boolean {
+    return !this.#stopped && (this.#host.ledger.unstarted > 0 || this.#suspects.length > 0);
+  }
+
+  *#slices(): Generator<Slice, void, void> {
+    for (const session of this.#sessions) yield* session.slices;
+  }
+
+  #roomForHandlers(): number {
+    let room = this.#host.consumer.concurrency;
+    for (const session of this.#sessions) room -= session.limit;
+    return room;
+  }
+
+  /** Starts deliveries for the next slice, about so many; none when none may start now. */
+  #take(wanted: number): Load {
+    const { ledger, admission } = this.#host;
+    if (this.#batcher !== null) return this.#takeBatches(this.#batcher, wanted);
+    const front = ledger.front();
+    if (front === null || !this.#host.mayStart(front)) return { places: [], batches: null };
+    const limit = Math.min(ledger.unstarted, wanted);
+    const allowed = admission === null ? limit : admission.reserve(limit);
+    const places = ledger.takeMany(allowed);
+    admission?.started(places.length, allowed);
+    return { places, batches: null };
+  }
+
+  #takeBatches(batcher: Batcher, wanted: number): Load {
+    const places: Place[] = [];
+    const batches: number[] = [];
+    const { size } = batcher;
+    while (batches.length === 0 || (places.length < wanted && places.length + size <= MAX_SLICE)) {
+      const batch = batcher.take();
+      if (batch.length === 0) break;
+      places.push(...batch);
+      batches.push(batch.length);
+    }
+    return { places, batches };
+  }
+
+  /** Those of a run that has killed its thread go one after another, so that the first that fails ends the run. */
+  #feedSuspect(): boolean {
+    const { admission } = this.#host;
+    if (this.#isRun && [...this.#sessions].some(({ suspect }) => suspect !== null)) return false;
+    if (admission !== null && admission.reserve(1) === 0) return false;
+    const suspect = this.#suspects.shift();
+    if (suspect === undefined) return false;
+    admission?.started(1, 1);
+    const { batch, index } = suspect.place;
+    if (batch.states[index] === LOST) this.#returnOne(suspect.place);
+    else this.#open({ places: [suspect.place], batches: this.#batcher === null ? null : [1] }, 1, suspect);
+    return true;
+  }
+
+  #open({ places, batches }: Load, limit: number, suspect: Suspect | null): void {
+    const { stream, timeoutMs } = this.#host.consumer;
+    if (suspect === null) this.#host.started(places.length);
+    const opened = this.#slots.open(
+      { module: this.#module, stream, limit, isRun: this.#isRun, timeoutMs },
+      { ...pack(places), batches, hungryAt: this.#hungryAt() },
     );
+    const session = new Session(opened, limit, this.#monotonic(), suspect);
+    session.slices.add(new Slice(opened.slice, places, batches, session.openedAtMs));
+    this.#sessions.add(session);
+    void session.running.ended
+      .then((end) => this.#ended(session, end))
+      .catch((cause: unknown) => this.#host.fail(cause instanceof Error ? cause : new Error(String(cause))));
+  }
+
+  /** Calls that a thread gets through in a moment; 0 for slow handlers, of which nothing is sent that another thread could begin. */
+  #ahead(): number {
+    const calls = (this.#sizer.perSlice ?? 0) / (this.#host.consumer.batch?.size ?? 1);
+    return calls >= MIN_AHEAD ? Math.floor(calls) : 0;
+  }
+
+  /** Before a thread has nothing to begin, if there is more for it already. */
+  #hungryAt(): number {
+    const ahead = this.#ahead();
+    return ahead === 0 || this.#host.ledger.unstarted === 0 ? -1 : Math.floor(ahead / 2);
+  }
+
+  #add(session: Session): void {
+    const { unstarted } = this.#host.ledger;
+    const calls = this.#ahead() || session.idle;
+    if (unstarted === 0 || calls === 0 || !this.#slots.reaches(session)) return;
+    const wanted = Math.min(MAX_SLICE, calls * (this.#host.consumer.batch?.size ?? 1));
+    const { places, batches } = this.#take(Math.min(wanted, Math.ceil(unstarted / this.#sessions.size)));
+    if (places.length === 0) return;
+    session.isHungry = false;
+    if (!session.gate.announce(session.announced)) return this.#takeBack(places);
+    session.announced += 1;
+    this.#host.started(places.length);
+    const sent = this.#slots.add(session, { ...pack(places), batches, hungryAt: this.#hungryAt() });
+    session.slices.add(new Slice(sent, places, batches, this.#monotonic()));
+  }
+
+  /** The session has just ended, so that they go elsewhere. */
+  #takeBack(places: readonly Place[]): void {
+    for (const place of places) this.#giveBack(place);
+    this.pump();
+  }
+
+  #checkProgress(session: Session, slice: Slice, ageMs: number, isLoading: boolean): void {
+    if (ageMs <= OVERLONG_MS) return;
+    if (!isLoading || slice.hasBegun) return this.#shorten(slice);
+    if (ageMs <= SETUP_MS) return;
+    const { stream, group } = this.#host.consumer;
+    this.#kill(session, `its setup did not end within ${SETUP_MS} ms`);
+    this.#host.fail(new Error(`The setup of ${stream}/${group} did not end within ${SETUP_MS} ms.`));
   }
 
   #shorten(slice: Slice): void {
     const cancelled = slice.cancelQueued();
     if (cancelled.length === 0) return;
-    this.#returnAll(slice, cancelled);
+    this.#returnAll(cancelled.map((index) => ({ slice, index })));
     this.pump();
   }
 
-  #roomForHandlers(): number {
-    let room = this.#host.consumer.concurrency;
-    for (const slice of this.#slices) room -= slice.limit;
-    return room;
-  }
-
-  #feedSuspect(place: Place): boolean {
-    if (place.batch.states[place.index] === LOST) this.#returnOne(place);
-    else this.#send([place], 1);
-    return true;
-  }
-
-  #send(places: readonly Place[], limit: number): void {
-    const { stream, batch, timeoutMs } = this.#host.consumer;
-    const sent = this.#slots.dispatch({
-      module: this.#module,
-      stream,
-      ...pack(places),
-      limit,
-      isBatch: batch !== null,
-      timeoutMs,
-    });
-    const slice = new Slice(sent, places, limit, this.#monotonic());
-    this.#slices.add(slice);
-    void sent.running.ended
-      .then((end) => this.#ended(slice, end))
-      .catch((cause: unknown) => this.#host.fail(cause instanceof Error ? cause : new Error(String(cause))));
-  }
-
-  #collect(slice: Slice): number {
+  #collect(session: Session, slice: Slice): void {
     let ended = 0;
     let dropped = 0;
     slice.collect((index) => {
-      const { batch, index: at } = slice.placeAt(index);
       ended += 1;
-      if (!settleOutcome(this.#host, batch, at, this.#outcomeOf(slice, index))) dropped += 1;
+      if (!this.#settle(session, { slice, index }, this.#outcomeOf(slice, index), false)) dropped += 1;
     });
-    if (ended > 0) {
-      this.#barrenDeaths = 0;
-      this.#host.ended(ended, dropped);
-    }
-    return ended;
+    if (slice.isDone) this.#retire(session, slice);
+    if (ended === 0) return;
+    this.#barrenDeaths = 0;
+    this.#host.ended(ended, dropped);
+  }
+
+  /** All has been heard of it. */
+  #retire(session: Session, slice: Slice): void {
+    if (!session.slices.delete(slice)) return;
+    const { memory } = slice;
+    const tookMs = slice.wasCut ? this.#monotonic() - slice.sentAtMs : memory.tookUs / 1_000;
+    this.#sizer.onSlice(slice.executed, tookMs, memory.peak);
+    if (slice.wasCut || session.gateMemory === memory) session.retired.push(memory);
+    else this.#slots.recycle(memory);
   }
 
   /** After a timeout an ack still counts; any failure then is the timeout's. */
   #outcomeOf(slice: Slice, index: number): Outcome {
     const outcome = slice.memory.outcomeAt(index);
-    return slice.isLate(index) && outcome.kind !== "ack" ? this.#verdict(slice, index, "") : outcome;
+    if (!slice.isLate(index) || outcome.kind === "ack") return outcome;
+    return this.#isRun && outcome.kind === "release" ? outcome : this.#verdict({ slice, index }, "");
   }
 
-  #ended(slice: Slice, end: TaskEnd): void {
-    this.#slices.delete(slice);
-    this.#collect(slice);
-    this.#slots.returned(slice.memory, end.kind === "answered");
-    if (end.kind === "died") this.#died(slice, end.threadId, end.reason);
-    else this.#answered(slice, end.answer.ok ? null : end.answer.reason);
+  #ended(session: Session, end: TaskEnd): void {
+    this.#sessions.delete(session);
+    const slices = [...session.slices];
+    for (const slice of slices) this.#collect(session, slice);
+    this.#slots.closed();
+    if (end.kind === "died") this.#died(session, end.threadId, end.reason);
+    else this.#answered(session, end.answer.ok ? null : end.answer.reason);
     this.pump();
     this.#slots.pump();
   }
 
-  #answered(slice: Slice, failure: string | null): void {
-    const { running, queued } = slice.leftovers();
-    this.#returnAll(slice, [...running, ...queued]);
-    if (failure !== null)
-      return this.#host.fail(
-        new Error(`The handler of ${this.#host.consumer.stream}/${this.#host.consumer.group} could not be set up: ${failure}`),
-      );
-    this.#sizer.onSlice(slice.executed, this.#monotonic() - slice.sentAtMs, slice.memory.peak);
+  #answered(session: Session, failure: string | null): void {
+    for (const memory of session.retired) this.#slots.recycle(memory);
+    for (const slice of session.slices) {
+      const { running, queued } = slice.leftovers();
+      this.#returnAll([...running, ...queued].map((index) => ({ slice, index })));
+    }
+    if (failure === null) return;
+    const { stream, group } = this.#host.consumer;
+    this.#host.fail(new Error(`The handler of ${stream}/${group} could not be set up: ${failure}`));
   }
 
   // Deaths
 
-  #died(slice: Slice, threadId: number, reason: string): void {
-    const { running, queued } = slice.leftovers();
-    const { guilty, suspects, innocent } = blame({
-      running,
-      wasKilled: slice.killed,
-      counts: (index) => this.#counts(slice.placeAt(index)),
-      isLate: (index) => slice.isLate(index),
-      wasAborted: (index) => slice.memory.wasAborted(index),
-    });
-    this.#suspects.push(...suspects.map((index) => slice.placeAt(index)));
-    for (const index of guilty) this.#settleOne(slice.placeAt(index), this.#verdict(slice, index, reason));
-    this.#returnAll(slice, [...innocent, ...queued]);
+  #died(session: Session, threadId: number, reason: string): void {
+    const running: At[] = [];
+    const queued: At[] = [];
+    for (const slice of session.slices) {
+      const left = slice.leftovers();
+      running.push(...left.running.map((index) => ({ slice, index })));
+      queued.push(...left.queued.map((index) => ({ slice, index })));
+    }
+    const { guilty, suspects, innocent, released } = this.#judge(session, running);
+    this.#suspects.push(...suspects.map(({ slice, index }) => ({ place: slice.placeAt(index), call: slice.callAt(index) })));
+    for (const at of guilty) this.#charge(session, at, reason);
+    this.#releaseAll(released.map(({ slice, index }) => slice.placeAt(index)));
+    this.#returnAll([...innocent, ...queued]);
     this.#deaths += 1;
     const redispatched = running.length - guilty.length + queued.length;
     this.#host.internals.emit("thread.died", { threadId, reason, charged: guilty.length, redispatched });
-    this.#countBarren(running.length === 0 && !slice.killed, reason);
+    this.#countBarren(running.length === 0 && !session.killed, reason);
+  }
+
+  #judge(session: Session, running: readonly At[]): Record<"guilty" | "suspects" | "innocent" | "released", readonly At[]> {
+    const at = (number: number): At => running[number] ?? fail(number);
+    const verdict = blame({
+      running: running.map((_, number) => number),
+      wasKilled: session.killed,
+      counts: (number) => this.#counts(at(number)),
+      isLate: (number) => at(number).slice.isLate(at(number).index),
+      wasAborted: (number) => at(number).slice.memory.wasAborted(at(number).index),
+    });
+    const guilty = verdict.guilty.map(at);
+    const others = { suspects: verdict.suspects.map(at), innocent: verdict.innocent.map(at) };
+    if (!this.#isRun) return { guilty, released: [], ...others };
+    // of a run only the first is charged: what is behind it had to wait for it
+    const calls = guilty.map(({ slice, index }) => slice.callAt(index));
+    const isFirst = (_: At, number: number): boolean => calls.indexOf(calls[number] ?? "") === number;
+    return { guilty: guilty.filter(isFirst), released: guilty.filter((one, number) => !isFirst(one, number)), ...others };
   }
 
   /** Not when its lease is lost or it was told to end: then nothing is charged. */
-  #counts({ batch, index }: Place): boolean {
-    return batch.states[index] === RUNNING;
+  #counts({ slice, index }: At): boolean {
+    const place = slice.placeAt(index);
+    return place.batch.states[place.index] === RUNNING;
   }
 
-  #verdict(slice: Slice, index: number, reason: string): Outcome {
+  #verdict({ slice, index }: At, reason: string): Outcome {
     const place = slice.placeAt(index);
     const { timeoutMs } = this.#host.consumer;
     if (timeoutMs === null || !slice.isLate(index)) return crashOutcome(place, reason);
@@ -279,21 +429,39 @@ export class ThreadRunner implements Runner, Feeder {
   #countBarren(isBarren: boolean, reason: string): void {
     this.#barrenDeaths = isBarren ? this.#barrenDeaths + 1 : 0;
     if (this.#barrenDeaths < MAX_BARREN_DEATHS) return;
-    this.#host.fail(
-      new Error(
-        `${MAX_BARREN_DEATHS} threads in a row died before ${this.#host.consumer.stream}/${this.#host.consumer.group} began an event: ${reason}`,
-      ),
-    );
+    const { stream, group } = this.#host.consumer;
+    this.#host.fail(new Error(`${MAX_BARREN_DEATHS} threads in a row died before ${stream}/${group} began an event: ${reason}`));
   }
 
-  #settleOne({ batch, index }: Place, outcome: Outcome): void {
-    this.#host.ended(1, settleOutcome(this.#host, batch, index, outcome) ? 0 : 1);
+  #charge(session: Session, at: At, reason: string): void {
+    const endedItsThread = !at.slice.isLate(at.index);
+    this.#host.ended(1, this.#settle(session, at, this.#verdict(at, reason), endedItsThread) ? 0 : 1);
   }
 
-  #returnAll(slice: Slice, indexes: readonly number[]): void {
+  #settle(session: Session, { slice, index }: At, outcome: Outcome, mustCharge: boolean): boolean {
+    const place = slice.placeAt(index);
+    if (outcome.kind !== "ack" && session.suspect !== null) this.#releaseRest(session.suspect);
+    return settleOutcome(this.#host, place.batch, place.index, outcome, mustCharge);
+  }
+
+  /** One of a run whose thread died has failed by itself: what follows it in the run goes back. */
+  #releaseRest({ call }: Suspect): void {
+    const rest = this.#isRun ? this.#suspects.filter((suspect) => suspect.call === call) : [];
+    if (rest.length === 0) return;
+    this.#suspects = this.#suspects.filter((suspect) => suspect.call !== call);
+    this.#releaseAll(rest.map(({ place }) => place));
+  }
+
+  #releaseAll(places: readonly Place[]): void {
     let dropped = 0;
-    for (const index of indexes) if (!this.#giveBack(slice.placeAt(index))) dropped += 1;
-    if (indexes.length > 0) this.#host.returned(indexes.length, dropped);
+    for (const { batch, index } of places) if (!settleOutcome(this.#host, batch, index, RELEASED)) dropped += 1;
+    if (places.length > 0) this.#host.ended(places.length, dropped);
+  }
+
+  #returnAll(all: readonly At[]): void {
+    let dropped = 0;
+    for (const { slice, index } of all) if (!this.#giveBack(slice.placeAt(index))) dropped += 1;
+    if (all.length > 0) this.#host.returned(all.length, dropped);
   }
 
   #returnOne(place: Place): void {
@@ -301,39 +469,35 @@ export class ThreadRunner implements Runner, Feeder {
   }
 
   #giveBack({ batch, index }: Place): boolean {
+    this.#host.admission?.returned(batch);
     return this.#host.ledger.giveBack(batch, index);
   }
 
   // Times
 
-  #checkTimes(slice: Slice, nowMs: number): void {
+  #checkTimes(session: Session, slice: Slice, nowMs: number): void {
     const { timeoutMs } = this.#host.consumer;
-    if (timeoutMs !== null) this.#timeOut(slice, timeoutMs, nowMs);
+    if (timeoutMs !== null) this.#timeOut(session, slice, timeoutMs, nowMs);
     if (slice.aborts.size === 0) return;
     for (const index of slice.runningNow()) {
       const abort = slice.aborts.get(index);
-      if (abort !== undefined && abort.untilMs <= nowMs) return this.#kill(slice, endedReason(abort.cause, timeoutMs));
+      if (abort !== undefined && abort.untilMs <= nowMs) return this.#kill(session, endedReason(abort.cause, timeoutMs));
     }
   }
 
-  #timeOut(slice: Slice, timeoutMs: number, nowMs: number): void {
+  #timeOut(session: Session, slice: Slice, timeoutMs: number, nowMs: number): void {
     const over = slice.runningNow().filter((index) => slice.isOver(index, timeoutMs, nowMs) && !slice.aborts.has(index));
-    if (over.length === 0) return;
-    this.#abortAll(
-      slice,
-      over,
-      "timed out",
-      new DOMException(`The handler timed out after ${timeoutMs} ms.`, "TimeoutError"),
-      TIMEOUT_GRACE_MS,
-    );
+    const reason = new DOMException(`The handler timed out after ${timeoutMs} ms.`, "TimeoutError");
+    this.#abortAll(session, slice, over, "timed out", reason, TIMEOUT_GRACE_MS);
   }
 
-  #abortAll(slice: Slice, indexes: readonly number[], cause: AbortCause, reason: Error, graceMs: number): void {
+  #abortAll(session: Session, slice: Slice, indexes: readonly number[], cause: AbortCause, reason: Error, graceMs: number): void {
     if (indexes.length === 0) return;
     const untilMs = this.#monotonic() + graceMs;
     for (const index of indexes)
       slice.aborts.set(index, { cause, untilMs: Math.min(untilMs, slice.aborts.get(index)?.untilMs ?? untilMs) });
-    this.#slots.control({
+    this.#slots.abort(session.gate.threadId, {
+      kind: "abort",
       slice: slice.id,
       indexes,
       name: reason.name === "TimeoutError" ? reason.name : "AbortError",
@@ -341,15 +505,22 @@ export class ThreadRunner implements Runner, Feeder {
     });
   }
 
-  #kill(slice: Slice, reason: string): void {
-    slice.killed = true;
-    slice.running.terminate(reason);
+  #kill(session: Session, reason: string): void {
+    session.killed = true;
+    session.running.terminate(reason);
   }
 
   #monotonic(): number {
     return this.#host.internals.clock.monotonic();
   }
 }
+
+/** Calls that a thread must get through in the time of a slice before any are sent ahead of free handlers. */
+const MIN_AHEAD = 2;
+
+const fail = (number: number): never => {
+  throw new RangeError(`There is no delivery ${number}.`);
+};
 
 /** At once the first time, so that a crash costs no time; then by the group's policy. */
 const crashOutcome = ({ batch }: Place, reason: string): Outcome => ({

@@ -59,6 +59,10 @@ const receive = (state: GroupState, message: GroupMessage): Step => {
       const back = message.count - message.dropped;
       return [{ ...state, running: state.running - message.count, unstarted: state.unstarted + back }, []];
     }
+    case "partitions":
+      return wake({ ...state, hasPartitions: message.any });
+    case "ration":
+      return ration(state, message);
     case "pause":
       return pause(state);
     case "resume":
@@ -159,6 +163,11 @@ const resume = (state: GroupState): Step => {
   return [{ ...state, phase: "running" }, [...effects, { type: "tell", what: "resumed" }]];
 };
 
+const ration = (state: GroupState, { ration: allowed, recall }: Extract<GroupMessage, { type: "ration" }>): Step => [
+  { ...state, ration: allowed },
+  recall && state.unstarted + state.running > 0 ? [{ type: "release_unstarted", recall }] : [],
+];
+
 /** A second drain only changes the deadline. */
 const drain = (state: GroupState, timeoutMs: number): Step => {
   if (state.phase === "starting") return stop(state);
@@ -176,10 +185,11 @@ const decide = (state: GroupState): Step => {
   if (state.phase === "stopped" || state.phase === "starting") return [state, []];
   if (state.phase === "draining" && heldBy(state) === 0 && state.exchange === null) return stop(state);
   const effects: GroupEffect[] = [];
-  if (state.phase !== "running" && state.unstarted + state.running > 0) effects.push({ type: "release_unstarted" });
+  if (state.phase !== "running" && state.unstarted + state.running > 0) effects.push({ type: "release_unstarted", recall: true });
+  else if (state.ration === 0 && state.unstarted > 0) effects.push({ type: "release_unstarted", recall: false });
   const [next, exchange] = decideExchange(state);
   effects.push(...exchange);
-  if (state.phase === "running" && state.unstarted > 0) effects.push({ type: "run" });
+  if (state.phase === "running" && state.unstarted > 0 && state.ration !== 0) effects.push({ type: "run" });
   return [next, effects];
 };
 
@@ -194,14 +204,16 @@ const decideExchange = (state: GroupState): Step => {
 };
 
 /**
- * How many to ask for: what the demand leaves, once that is worth a lease record, or as soon as a slot would stand idle. What
- * waits to be settled goes in the same step, so it no longer counts.
+ * How many to ask for: what the demand and the ration leave, once that is worth a lease record, or as soon as a slot would stand
+ * idle. What waits to be settled goes in the same step, so it no longer counts.
  */
 const wanted = (state: GroupState): number => {
-  if (state.phase !== "running" || state.renewFailures > 0) return 0;
+  if (state.phase !== "running" || state.renewFailures > 0 || !state.hasPartitions) return 0;
   const busy = state.unstarted + state.running;
-  const room = state.demand.size - busy;
-  return room > 0 && (room >= state.demand.size / 2 || busy < state.settings.capacity) ? Math.min(room, MAX_ASK) : 0;
+  const ration = state.ration ?? Number.POSITIVE_INFINITY;
+  const room = Math.min(state.demand.size - busy, ration - state.unstarted);
+  if (room <= 0 || state.unstarted > ration / 2) return 0;
+  return room >= state.demand.size / 2 || busy < state.settings.capacity ? Math.min(room, MAX_ASK) : 0;
 };
 
 /** At once when nothing else can finish, when half the demand waits, or when the fetch can use the round trip; else after a moment. */

@@ -2,10 +2,11 @@
  * The port to piscina. What it relies on, and what it does not:
  * - tasks go only to idle threads, so piscina's queue is never used;
  * - every task has a signal, so each thread runs one at a time, and aborting it terminates that thread;
- * - a death is known from the thread's own exit, matched with the thread id in the slice's memory; piscina's promise is the
+ * - a death is known from the thread's own exit, matched with the thread id at the session's gate; piscina's promise is the
  *   second source, for a thread that died before it began;
  * - piscina stops replacing threads once one has died while coming up: then the whole pool is reported as failed.
  */
+import type { EventLoopUtilization } from "node:perf_hooks";
 import { BroadcastChannel, type ResourceLimits, type Worker } from "node:worker_threads";
 import { type Clock, RheoError } from "@rheo/core";
 import { failureText } from "@rheo/core/internal";
@@ -13,12 +14,15 @@ import { Piscina } from "piscina";
 import { type Deferred, deferred } from "../deferred.ts";
 import { waitAtMost } from "../time-limit.ts";
 import {
-  type ControlMessage,
+  channelOf,
   type ExtendMessage,
-  isExtendMessage,
-  type SliceMemory,
+  type FromThread,
+  isFromThread,
+  type MemoryMessage,
+  type SessionGate,
   type ThreadAnswer,
   type ThreadTask,
+  type ToThread,
 } from "./protocol.ts";
 
 export interface PoolOptions {
@@ -31,6 +35,8 @@ export interface PoolOptions {
   /** A thread may be free. */
   onFree(): void;
   onExtend(message: ExtendMessage): void;
+  /** A session will soon have nothing to begin. */
+  onHungry(session: number): void;
   /** Called once, when the pool cannot keep its size. */
   onFailure(error: Error): void;
 }
@@ -47,15 +53,38 @@ export interface RunningTask {
 }
 
 interface Task {
-  readonly memory: SliceMemory | null;
+  readonly gate: SessionGate | null;
   readonly end: Deferred<TaskEnd>;
   terminated: string | null;
 }
 
 interface Thread {
+  readonly worker: Worker;
+  readonly channel: BroadcastChannel;
   readonly exited: Deferred<void>;
   error: unknown;
+  /** What it last said of its memory. */
+  memory: MemoryMessage | null;
+  /** The utilization of its event loop is measured from `since` on; `next` takes its place when it is old enough. */
+  since: EventLoopUtilization;
+  next: { readonly at: EventLoopUtilization; readonly ms: number };
 }
+
+/** A thread as people see it. */
+export interface ThreadFigures {
+  readonly threadId: number;
+  /** Whether it runs a task. */
+  readonly isBusy: boolean;
+  /** Share of the last second or more (since it was last asked for) in which its event loop was busy, 0–1. */
+  readonly utilization: number;
+  /** In bytes, as of the last second in which it worked; null before. */
+  readonly heapUsed: number | null;
+  readonly heapLimit: number | null;
+  readonly external: number | null;
+}
+
+/** The utilization of a thread is a mean over at least so long. */
+const UTILIZATION_MS = 1_000;
 
 /** After a termination the thread is normally gone in a few ms; one that hangs in native code is not waited for longer. */
 const EXIT_WAIT_MS = 1_000;
@@ -68,18 +97,17 @@ let pools = 0;
 export class ThreadPool {
   readonly #options: PoolOptions;
   readonly #piscina: Piscina<ThreadTask, ThreadAnswer>;
-  readonly #channel: BroadcastChannel;
+  readonly #channel: string;
   readonly #threads = new Map<number, Thread>();
   readonly #seen = new WeakSet<Worker>();
   readonly #tasks = new Set<Task>();
   #stopping: Promise<void> | null = null;
   #failed = false;
+  #deaths = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    const channel = `rheo-runtime-${process.pid}-${++pools}`;
-    this.#channel = new BroadcastChannel(channel);
-    this.#channel.unref();
+    this.#channel = `rheo-runtime-${process.pid}-${++pools}`;
     this.#piscina = new Piscina<ThreadTask, ThreadAnswer>({
       filename: new URL("./thread.js", import.meta.url).href,
       minThreads: options.threads,
@@ -87,12 +115,12 @@ export class ThreadPool {
       concurrentTasksPerWorker: 1,
       atomics: "disabled",
       recordTiming: false,
-      workerData: { channel },
+      workerData: { channel: this.#channel },
       ...(options.resourceLimits === null ? {} : { resourceLimits: options.resourceLimits }),
     });
     this.#piscina.on("error", () => undefined); // deaths are seen at the threads
     this.#piscina.on("message", (message: unknown) => {
-      if (isExtendMessage(message)) options.onExtend(message);
+      if (isFromThread(message)) this.#hear(message);
     });
     this.#piscina.on("workerCreate", () => setImmediate(() => this.#meetThreads()));
     this.#meetThreads();
@@ -106,8 +134,52 @@ export class ThreadPool {
     return this.#threads.size;
   }
 
+  /** Threads that ended without being told to by `stop`. */
+  get deaths(): number {
+    return this.#deaths;
+  }
+
   get busy(): number {
     return this.#tasks.size;
+  }
+
+  threads(): ThreadFigures[] {
+    const busy = new Set([...this.#tasks].map(({ gate }) => gate?.threadId));
+    return [...this.#threads].map(([threadId, thread]) => ({
+      threadId,
+      isBusy: busy.has(threadId),
+      utilization: this.#utilization(thread),
+      heapUsed: thread.memory?.heapUsed ?? null,
+      heapLimit: thread.memory?.heapLimit ?? null,
+      external: thread.memory?.external ?? null,
+    }));
+  }
+
+  #utilization(thread: Thread): number {
+    const now = thread.worker.performance.eventLoopUtilization();
+    const nowMs = this.#options.clock.monotonic();
+    const { utilization } = thread.worker.performance.eventLoopUtilization(now, thread.since);
+    if (nowMs - thread.next.ms >= UTILIZATION_MS) {
+      thread.since = thread.next.at;
+      thread.next = { at: now, ms: nowMs };
+    }
+    return utilization;
+  }
+
+  #hear(message: FromThread): void {
+    switch (message.rheo) {
+      case "extend":
+        return this.#options.onExtend(message);
+      case "hungry":
+        return this.#options.onHungry(message.session);
+      case "memory": {
+        const thread = this.#threads.get(message.threadId);
+        if (thread !== undefined) thread.memory = message;
+        return;
+      }
+      default:
+        return message satisfies never;
+    }
   }
 
   /** Threads that would begin a task at once. */
@@ -132,8 +204,8 @@ export class ThreadPool {
   }
 
   /** Runs a task on a free thread. */
-  run(work: ThreadTask, memory: SliceMemory | null): RunningTask {
-    const task: Task = { memory, end: deferred<TaskEnd>(), terminated: null };
+  run(work: ThreadTask, gate: SessionGate | null): RunningTask {
+    const task: Task = { gate, end: deferred<TaskEnd>(), terminated: null };
     const abort = new AbortController();
     this.#tasks.add(task);
     this.#piscina.run(work, { signal: abort.signal }).then(
@@ -149,8 +221,14 @@ export class ThreadPool {
     };
   }
 
-  control(message: ControlMessage): void {
-    if (this.#stopping === null) this.#channel.postMessage(message);
+  /** Whether what is posted to a thread arrives. */
+  reaches(threadId: number): boolean {
+    return this.#stopping === null && this.#threads.has(threadId);
+  }
+
+  /** To a thread that is there; else it goes nowhere, and the end of the thread is being told. */
+  post(threadId: number, message: ToThread): void {
+    if (this.#stopping === null) this.#threads.get(threadId)?.channel.postMessage(message);
   }
 
   /** Runs the teardowns, then ends all threads. Call it when no slice runs. Idempotent, bounded. */
@@ -165,7 +243,7 @@ export class ThreadPool {
       () => this.run({ kind: "teardown" }, null).ended,
     );
     if (teardowns.length > 0) await waitAtMost(this.#options.clock, TEARDOWN_MS, Promise.all(teardowns));
-    this.#channel.close();
+    for (const { channel } of this.#threads.values()) channel.close();
     await waitAtMost(this.#options.clock, DESTROY_MS, this.#piscina.destroy());
   }
 
@@ -177,7 +255,7 @@ export class ThreadPool {
 
   /** The thread may still be running: what it wrote is final only when it is gone. */
   async #rejected(task: Task, cause: unknown): Promise<void> {
-    const threadId = task.memory?.threadId ?? 0;
+    const threadId = task.gate?.threadId ?? 0;
     const thread = this.#threads.get(threadId);
     if (thread !== undefined) await waitAtMost(this.#options.clock, EXIT_WAIT_MS, thread.exited.promise);
     this.#end(task, {
@@ -197,7 +275,11 @@ export class ThreadPool {
   }
 
   #meet(worker: Worker, threadId: number): void {
-    const thread: Thread = { exited: deferred(), error: undefined };
+    const since = worker.performance.eventLoopUtilization();
+    const next = { at: since, ms: this.#options.clock.monotonic() };
+    const channel = new BroadcastChannel(channelOf(this.#channel, threadId));
+    channel.unref();
+    const thread: Thread = { worker, channel, exited: deferred(), error: undefined, memory: null, since, next };
     this.#threads.set(threadId, thread);
     this.#options.onThreadStarted(threadId);
     worker.on("error", (error) => {
@@ -208,15 +290,17 @@ export class ThreadPool {
 
   #exited(threadId: number, thread: Thread, code: number): void {
     this.#threads.delete(threadId);
+    if (this.#stopping === null) thread.channel.close();
     const reason =
       thread.error === undefined
         ? `it exited with code ${code}`
         : failureText(thread.error, "an error that cannot be read").reason;
     thread.error ??= reason;
     thread.exited.resolve();
-    const task = [...this.#tasks].find(({ memory }) => memory?.threadId === threadId);
+    const task = [...this.#tasks].find(({ gate }) => gate?.threadId === threadId);
     if (task !== undefined) this.#end(task, { kind: "died", threadId, reason: task.terminated ?? reason });
     if (this.#stopping !== null) return;
+    this.#deaths += 1;
     if (task === undefined) this.#options.onIdleDeath(threadId, reason);
     setImmediate(() => this.#checkSize(reason));
   }

@@ -1,15 +1,17 @@
 /**
- * What the main thread and a worker thread say to each other. A task carries a slice of deliveries, content as text; what becomes
- * of each is written to memory that both share, as it happens, so that the main side knows it even when the thread is no more.
+ * What the main thread and a worker thread say to each other. A session is the work of a thread for one group: it begins with a
+ * slice of deliveries, content as text, and takes further ones while it lasts, so that a slow delivery does not keep the handlers
+ * beside it idle. What becomes of each delivery is written to memory that both share, as it happens, so that the main side knows it
+ * even when the thread is no more.
  *
- * Layout: a header of 32-bit integers, then a record of them for each delivery, then a bounded area of UTF-8 for reasons. A record
+ * Layout of a slice's memory: a header of 32-bit integers, then a record of them for each delivery, then a bounded area of UTF-8 for reasons. A record
  * is complete before its state says so: the state is written last, atomically.
  */
 import type { Outcome } from "@rheo/core";
 import { cleanText, LIMITS } from "@rheo/core/internal";
 
-/** Deliveries of one slice at most. */
-export const MAX_SLICE = 256;
+/** Deliveries of one slice at most: with quick handlers a smaller one costs more to hand over than to work on. */
+export const MAX_SLICE = 1_024;
 
 const QUEUED = 0;
 export const RUNNING = 1;
@@ -36,23 +38,34 @@ export interface SliceColumns {
   readonly payloads: readonly string[];
 }
 
-export interface SliceTask {
-  readonly kind: "slice";
+/** A slice on its way to a thread. */
+export interface SliceContent {
   readonly id: number;
-  readonly module: string;
-  readonly stream: string;
   readonly memory: SharedArrayBuffer;
   readonly runs: readonly SliceRun[];
   readonly columns: SliceColumns;
+  /** For a batch handler: the sizes of the batches that it is made of, one after another. Null: single deliveries. */
+  readonly batches: readonly number[] | null;
+  /** With so many calls left to begin the thread asks for more; -1: only once a handler could begin and there is nothing. */
+  readonly hungryAt: number;
+}
+
+/** The work of a thread for one group: a first slice, and others that are added while it lasts. */
+export interface SessionTask {
+  readonly kind: "session";
+  readonly id: number;
+  readonly module: string;
+  readonly stream: string;
   /** Handlers at once. */
   readonly limit: number;
-  /** The whole slice in one call. */
-  readonly isBatch: boolean;
+  /** Each batch is a run, so that its outcomes count as far as the first that is not an ack. */
+  readonly isRun: boolean;
   readonly timeoutMs: number | null;
+  readonly first: SliceContent;
 }
 
 export type ThreadTask =
-  | SliceTask
+  | SessionTask
   /** Loads a handler module, to see whether it can be. */
   | { readonly kind: "probe"; readonly module: string }
   /** Runs the teardowns of this thread. */
@@ -61,37 +74,93 @@ export type ThreadTask =
 /** The answer to a task. Never thrown: error classes are lost on the way. */
 export type ThreadAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** Told to all threads, on a broadcast channel; meant for the one that runs the slice. */
-export interface ControlMessage {
+/** Aborts the signals of deliveries of one slice, with an error of that name and message. */
+export interface AbortMessage {
+  readonly kind: "abort";
   readonly slice: number;
   readonly indexes: readonly number[];
-  /** Name and message of the error that the signals are aborted with. */
   readonly name: string;
   readonly message: string;
 }
 
-/** Told to the main side by a handler that asked for time. */
-export interface ExtendMessage {
-  readonly rheo: "extend";
-  readonly slice: number;
-  readonly index: number;
-  readonly ms: number;
-}
+/** Told to one thread, on a channel of its own. A slice is announced at the gate of its session before. */
+export type ToThread = AbortMessage | { readonly kind: "slice"; readonly session: number; readonly slice: SliceContent };
 
-export const isExtendMessage = (message: unknown): message is ExtendMessage =>
+/** The name of the channel of a thread. */
+export const channelOf = (pool: string, threadId: number): string => `${pool}-${threadId}`;
+
+/** Told to the main side by a thread. */
+export type FromThread =
+  /** A handler asked for time. */
+  | { readonly rheo: "extend"; readonly slice: number; readonly index: number; readonly ms: number }
+  /** A session will soon have nothing to begin. */
+  | { readonly rheo: "hungry"; readonly session: number }
+  /** Its memory in bytes; said now and then while it works. */
+  | {
+      readonly rheo: "memory";
+      readonly threadId: number;
+      readonly heapUsed: number;
+      readonly heapLimit: number;
+      readonly external: number;
+    };
+export type ExtendMessage = Extract<FromThread, { rheo: "extend" }>;
+export type MemoryMessage = Extract<FromThread, { rheo: "memory" }>;
+
+/** Whether it is one of ours: handlers may post messages of their own. */
+export const isFromThread = (message: unknown): message is FromThread =>
   typeof message === "object" &&
   message !== null &&
   "rheo" in message &&
-  message.rheo === "extend" &&
-  "slice" in message &&
-  "index" in message &&
-  "ms" in message;
+  (message.rheo === "extend" || message.rheo === "hungry" || message.rheo === "memory");
+
+// The gate of a session
+
+const CLOSED = -1;
+
+/**
+ * Where main side and thread agree whether a session goes on: a slice that was announced is waited for. It lies in the memory of the
+ * first slice.
+ */
+export class SessionGate {
+  readonly #ints: Int32Array;
+
+  constructor({ buffer }: SliceMemory) {
+    this.#ints = new Int32Array(buffer, 0, HEADER_INTS);
+  }
+
+  /** For the main side: the first slice is announced. */
+  open(): void {
+    Atomics.store(this.#ints, GATE_ANNOUNCED, 1);
+  }
+
+  /** The thread that has begun the session; 0 before. */
+  get threadId(): number {
+    return Atomics.load(this.#ints, GATE_THREAD);
+  }
+
+  set threadId(threadId: number) {
+    Atomics.store(this.#ints, GATE_THREAD, threadId);
+  }
+
+  /** For the main side, when `known` slices were announced so far: one more. False when the thread has closed. */
+  announce(known: number): boolean {
+    return Atomics.compareExchange(this.#ints, GATE_ANNOUNCED, known, known + 1) === known;
+  }
+
+  /** For the thread, when it has `known` slices and nothing to do. False when another was announced. */
+  close(known: number): boolean {
+    return Atomics.compareExchange(this.#ints, GATE_ANNOUNCED, known, CLOSED) === known;
+  }
+}
 
 // Offsets, in 32-bit integers
 
-const THREAD_ID = 0;
-const TEXT_USED = 1;
-const PEAK = 2;
+const INT_BYTES = 4;
+const TEXT_USED = 0;
+const PEAK = 1;
+const TOOK_US = 2;
+const GATE_THREAD = 3;
+const GATE_ANNOUNCED = 4;
 const HEADER_INTS = 8;
 const STATE = 0;
 const OUTCOME = 1;
@@ -107,9 +176,8 @@ const RECORD_INTS = 8;
 const DELAY_UNIT = 2 ** 30;
 
 /** Reasons and stacks of one slice. Each delivery may count on its share of it. */
-const TEXT_BYTES = 262_144;
+const TEXT_BYTES = 1_048_576;
 const INTS = HEADER_INTS + MAX_SLICE * RECORD_INTS;
-const INT_BYTES = 4;
 
 const KINDS = ["ack", "retry", "reject", "release"] as const;
 
@@ -131,16 +199,16 @@ export class SliceMemory {
     this.#ints.fill(0, 0, HEADER_INTS + count * RECORD_INTS);
   }
 
-  /** The thread that has begun the slice; 0 before. */
-  get threadId(): number {
-    return Atomics.load(this.#ints, THREAD_ID);
+  /** For how long the slice kept its thread from the next one, in microseconds; written before its last delivery is finished. */
+  get tookUs(): number {
+    return Atomics.load(this.#ints, TOOK_US);
   }
 
-  set threadId(threadId: number) {
-    Atomics.store(this.#ints, THREAD_ID, threadId);
+  set tookUs(tookUs: number) {
+    Atomics.store(this.#ints, TOOK_US, tookUs);
   }
 
-  /** The most handlers that ran at once. */
+  /** The most handlers that waited for a promise at once. */
   get peak(): number {
     return Atomics.load(this.#ints, PEAK);
   }

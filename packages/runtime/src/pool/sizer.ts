@@ -18,6 +18,11 @@ export class SliceSizer {
     this.#seemsSync = peak === 0;
   }
 
+  /** How many a thread gets through in the time of a slice; null as long as nothing is known. Below 1 for slow handlers. */
+  get perSlice(): number | null {
+    return this.#eventMs === null ? null : TARGET_MS / this.#eventMs;
+  }
+
   /**
    * @param unstarted - deliveries that wait
    * @param free - threads that are free

@@ -1,6 +1,5 @@
 import type { Batch, Place } from "../group/ledger.ts";
 import type { AbortCause } from "../group/runner.ts";
-import type { RunningTask } from "./pool.ts";
 import { FINISHED, RUNNING, type SliceColumns, type SliceMemory, type SliceRun } from "./protocol.ts";
 
 /** Why a delivery was told to end, and when its thread is ended if it does not. */
@@ -14,32 +13,29 @@ export class Slice {
   readonly id: number;
   readonly places: readonly Place[];
   readonly memory: SliceMemory;
-  readonly running: RunningTask;
-  /** Handlers at once. */
-  readonly limit: number;
+  /** The sizes of the batches it is made of; null: single deliveries. */
+  readonly batches: readonly number[] | null;
   readonly sentAtMs: number;
   readonly aborts: Map<number, Abort> = new Map();
-  /** Set when we ended its thread. */
-  killed = false;
   /** Per delivery: collected, or given back. */
   readonly #heard: Uint8Array;
   /** When each must be over; 0 before it was seen running. */
   readonly #deadlines: Float64Array;
   #cancelled = 0;
+  #heardCount = 0;
   /** All before it were heard of. */
   #low = 0;
 
   constructor(
-    sent: { readonly id: number; readonly memory: SliceMemory; readonly running: RunningTask },
+    sent: { readonly id: number; readonly memory: SliceMemory },
     places: readonly Place[],
-    limit: number,
+    batches: readonly number[] | null,
     sentAtMs: number,
   ) {
     this.id = sent.id;
     this.memory = sent.memory;
-    this.running = sent.running;
     this.places = places;
-    this.limit = limit;
+    this.batches = batches;
     this.sentAtMs = sentAtMs;
     this.#heard = new Uint8Array(places.length);
     this.#deadlines = new Float64Array(places.length);
@@ -48,6 +44,37 @@ export class Slice {
   /** Deliveries not taken back, at least 1. */
   get executed(): number {
     return Math.max(1, this.places.length - this.#cancelled);
+  }
+
+  /** Whether any was taken back: then the thread may still look into its memory. */
+  get wasCut(): boolean {
+    return this.#cancelled > 0;
+  }
+
+  /** Calls of the handler of which nothing final has been heard. */
+  get out(): number {
+    if (this.batches === null) return this.places.length - this.#heardCount;
+    let out = 0;
+    let from = 0;
+    for (const size of this.batches) {
+      if (this.#heard.subarray(from, from + size).includes(0)) out += 1;
+      from += size;
+    }
+    return out;
+  }
+
+  #callOf(index: number): number {
+    if (this.batches === null) return index;
+    let end = 0;
+    return this.batches.findIndex((size) => {
+      end += size;
+      return index < end;
+    });
+  }
+
+  /** A name for the call that a delivery was part of. */
+  callAt(index: number): string {
+    return `${this.id}/${this.#callOf(index)}`;
   }
 
   /** Whether everything has been heard of all deliveries. */
@@ -133,6 +160,7 @@ export class Slice {
 
   #hear(index: number): void {
     this.#heard[index] = 1;
+    this.#heardCount += 1;
     while (this.#heard[this.#low] === 1) this.#low += 1;
   }
 }

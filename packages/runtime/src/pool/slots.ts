@@ -1,11 +1,24 @@
 import type { Clock, Timer } from "@rheo/core";
 import type { RunningTask, ThreadPool } from "./pool.ts";
-import { type ControlMessage, type ExtendMessage, SliceMemory, type SliceTask } from "./protocol.ts";
+import {
+  type AbortMessage,
+  type ExtendMessage,
+  SessionGate,
+  type SessionTask,
+  type SliceContent,
+  SliceMemory,
+} from "./protocol.ts";
 
 /** A group that has work for threads. */
 export interface Feeder {
-  /** Dispatches one slice, if it can. `free` threads are idle. Whether it did. */
+  /** Opens a session on a free thread, if it can. `free` threads are idle. Whether it did. */
   feed(free: number): boolean;
+  /** Whether it has work that another thread could take. */
+  readonly wantsThread: boolean;
+  /** Adds to those of its sessions that asked for it, and were opened after `sinceMs`. */
+  topUp(sinceMs: number): void;
+  /** A session will soon have nothing to begin. False when it is not of this group. */
+  hungry(session: number): boolean;
   /** Looks at what its slices have written. Called every few ms while any are out. */
   peek(nowMs: number): void;
   extend(message: ExtendMessage): void;
@@ -15,12 +28,22 @@ export interface Feeder {
 /** How often slices that are still out are looked at. */
 const PEEK_MS = 5;
 /** Memories kept for further slices, per thread. */
-const SPARE_PER_THREAD = 2;
+const SPARE_PER_THREAD = 3;
+/** While others wait for a thread, a session is not added to for longer than this. */
+const TURN_MS = 50;
 
 /**
- * Gives free threads to groups in turn. Nothing waits here but groups: a slice is made only when a thread is free for it. The
- * pool behind it may be replaced.
+ * Gives free threads to groups in turn. Nothing waits here but groups: a slice is made only when a thread is free for it, or asks
+ * for more. The pool behind it may be replaced.
  */
+/** A session that has been opened, with its first slice. */
+export interface Opened {
+  readonly id: number;
+  readonly gate: SessionGate;
+  readonly running: RunningTask;
+  readonly slice: { readonly id: number; readonly memory: SliceMemory };
+}
+
 export class Slots {
   readonly #clock: Clock;
   /** In the order of their turn. */
@@ -30,7 +53,7 @@ export class Slots {
   #pool: ThreadPool | null = null;
   #out = 0;
   #timer: Timer | null = null;
-  #sliceId = 0;
+  #lastId = 0;
   #isPumping = false;
 
   constructor(clock: Clock) {
@@ -69,43 +92,76 @@ export class Slots {
     if (this.#isPumping) return;
     this.#isPumping = true;
     try {
+      const asked = new Set<Feeder>();
       for (let free = this.#free(); free > 0; free = this.#free()) {
         const [feeder] = this.#waiting;
-        if (feeder === undefined) return;
+        if (feeder === undefined) break;
         this.#waiting.delete(feeder);
+        asked.add(feeder);
         if (feeder.feed(free)) this.#waiting.add(feeder); // to the back; it leaves when it has no more
       }
+      for (const feeder of new Set([...asked, ...this.#waiting])) this.#topUp(feeder);
     } finally {
       this.#isPumping = false;
     }
   }
 
-  dispatch(task: Omit<SliceTask, "id" | "memory" | "kind">): {
-    readonly id: number;
-    readonly memory: SliceMemory;
-    readonly running: RunningTask;
-  } {
-    if (this.#pool === null) throw new Error("There is no pool to dispatch to.");
-    const memory = this.#spare.pop() ?? new SliceMemory();
-    memory.reset(task.columns.ids.length);
-    const id = ++this.#sliceId;
-    const running = this.#pool.run({ ...task, kind: "slice", id, memory: memory.buffer }, memory);
-    this.#out += 1;
-    this.#watch();
-    return { id, memory, running };
+  /** Its threads that are at work are given more: as long as nobody else waits for one, and else for the length of a turn. */
+  #topUp(feeder: Feeder): void {
+    const isContested = [...this.#waiting].some((other) => other !== feeder && other.wantsThread);
+    feeder.topUp(isContested ? this.#clock.monotonic() - TURN_MS : Number.NEGATIVE_INFINITY);
+    if (!feeder.wantsThread) this.#waiting.delete(feeder);
   }
 
-  /** A slice is over. Its memory is used again unless a thread might still write to it. */
-  returned(memory: SliceMemory, isClean: boolean): void {
+  open(task: Omit<SessionTask, "id" | "kind" | "first">, first: Omit<SliceContent, "id" | "memory">): Opened {
+    if (this.#pool === null) throw new Error("There is no pool to work in.");
+    const { content, memory } = this.#slice(first);
+    const gate = new SessionGate(memory);
+    gate.open();
+    const id = ++this.#lastId;
+    const running = this.#pool.run({ ...task, kind: "session", id, first: content }, gate);
+    this.#out += 1;
+    this.#watch();
+    return { id, gate, running, slice: { id: content.id, memory } };
+  }
+
+  /** Whether a slice can be added to a session: one that was announced must arrive. */
+  reaches({ gate }: Pick<Opened, "gate">): boolean {
+    return this.#pool?.reaches(gate.threadId) ?? false;
+  }
+
+  /** Adds a slice to a session that has announced it. */
+  add(session: Pick<Opened, "id" | "gate">, content: Omit<SliceContent, "id" | "memory">): Opened["slice"] {
+    const { content: slice, memory } = this.#slice(content);
+    this.#pool?.post(session.gate.threadId, { kind: "slice", session: session.id, slice });
+    return { id: slice.id, memory };
+  }
+
+  #slice(content: Omit<SliceContent, "id" | "memory">): { readonly content: SliceContent; readonly memory: SliceMemory } {
+    const memory = this.#spare.pop() ?? new SliceMemory();
+    memory.reset(content.columns.ids.length);
+    return { content: { ...content, id: ++this.#lastId, memory: memory.buffer }, memory };
+  }
+
+  /** A memory that no thread looks into any more. */
+  recycle(memory: SliceMemory): void {
+    if (this.#spare.length < this.threads * SPARE_PER_THREAD) this.#spare.push(memory);
+  }
+
+  /** A session is over. */
+  closed(): void {
     this.#out -= 1;
-    if (isClean && this.#spare.length < this.threads * SPARE_PER_THREAD) this.#spare.push(memory);
     if (this.#out > 0) return;
     this.#timer?.cancel();
     this.#timer = null;
   }
 
-  control(message: ControlMessage): void {
-    this.#pool?.control(message);
+  abort(threadId: number, message: AbortMessage): void {
+    this.#pool?.post(threadId, message);
+  }
+
+  hungry(session: number): void {
+    for (const feeder of this.#feeders) if (feeder.hungry(session)) return this.want(feeder);
   }
 
   extend(message: ExtendMessage): void {

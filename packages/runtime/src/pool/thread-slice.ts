@@ -1,152 +1,103 @@
-import { parentPort } from "node:worker_threads";
-import type { Event, EventRecord, Outcome } from "@rheo/core";
-import { systemClock, toEvent } from "@rheo/core/internal";
-import { BatchOfDeliveries, type ContextOwner, DeliveryContext } from "../context.ts";
-import type { LoadedHandler } from "../load-handler.ts";
-import { isThenable, readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
-import type { ControlMessage, ExtendMessage, SliceMemory, SliceTask } from "./protocol.ts";
+import type { EventRecord, Outcome } from "@rheo/core";
+import type { BatchOfDeliveries, DeliveryContext } from "../context.ts";
+import { type AbortMessage, type SliceContent, SliceMemory, type SliceRun } from "./protocol.ts";
 
-/** One slice, in the thread that runs it. */
+/** A delivery that is next, with the grant it came in. */
+export interface Next {
+  readonly index: number;
+  readonly record: EventRecord;
+  readonly grant: SliceRun;
+}
+
+/** A slice in its thread: what of it is left to begin, and what became of the rest. */
 export class ThreadSlice {
   readonly id: number;
-  readonly #task: SliceTask;
-  readonly #memory: SliceMemory;
-  readonly #handler: LoadedHandler;
-  readonly #owner: ContextOwner;
-  readonly #contexts = new Map<number, DeliveryContext>();
-  readonly #count: number;
+  readonly hungryAt: number;
+  readonly memory: SliceMemory;
+  readonly contexts: Map<number, DeliveryContext> = new Map();
+  readonly count: number;
+  /** The contexts of the calls of a batch handler that run. */
+  readonly running: Set<BatchOfDeliveries> = new Set();
+  readonly #content: SliceContent;
+  readonly #batches: number[] | null;
+  readonly #onEnd: (slice: ThreadSlice) => number;
   /** The run of the delivery that is next, and how many of that run came before it. */
   #run = 0;
   #inRun = 0;
   #next = 0;
-  #finished = 0;
-  #active = 0;
-  #batch: BatchOfDeliveries | null = null;
+  #ended = 0;
 
-  constructor(task: SliceTask, memory: SliceMemory, handler: LoadedHandler, value: unknown) {
-    this.id = task.id;
-    this.#task = task;
-    this.#memory = memory;
-    this.#handler = handler;
-    this.#count = task.columns.ids.length;
-    this.#owner = {
-      value,
-      logger: console,
-      timeoutMs: task.timeoutMs,
-      now: () => systemClock.now(),
-      extend: (context, ms) => this.#extend(context, ms),
-    };
+  /** @param onEnd - called before the last delivery is finished; the time that the slice took, in microseconds */
+  constructor(content: SliceContent, onEnd: (slice: ThreadSlice) => number) {
+    this.id = content.id;
+    this.hungryAt = content.hungryAt;
+    this.memory = new SliceMemory(content.memory);
+    this.count = content.columns.ids.length;
+    this.#content = content;
+    this.#batches = content.batches === null ? null : [...content.batches];
+    this.#onEnd = onEnd;
   }
 
-  async run(): Promise<void> {
-    if (this.#task.isBatch) return await this.#runBatch();
-    const lanes: Promise<void>[] = [];
-    while (lanes.length < this.#task.limit && this.#next < this.#count) {
-      const lane = this.#lane();
-      if (lane !== null) lanes.push(lane);
+  get isBatched(): boolean {
+    return this.#batches !== null;
+  }
+
+  /** Calls left to begin. */
+  get left(): number {
+    return this.#batches?.length ?? this.count - this.#next;
+  }
+
+  /** The next batch, begun, in so far as it was not taken back. In a run, what follows one that was is not begun either. */
+  beginBatch(isRun: boolean): readonly Next[] {
+    const begun: Next[] = [];
+    let isCut = false;
+    for (let left = this.#batches?.shift() ?? 0; left > 0; left--) {
+      const next = isCut ? this.#skip() : this.begin();
+      if (next !== null) begun.push(next);
+      else isCut = isRun;
     }
-    await Promise.all(lanes);
+    return begun;
   }
 
-  abort({ indexes, name, message }: ControlMessage): void {
-    for (const index of indexes) {
-      this.#memory.abort(index);
-      this.#contexts.get(index)?.abort(new DOMException(message, name));
-    }
-    this.#batch?.update();
-  }
-
-  /** Handlers one after another, without a pause while they return at once; a promise for the rest as soon as one does not. */
-  #lane(): Promise<void> | null {
-    while (this.#next < this.#count) {
-      const pending = this.#start();
-      if (pending !== null) return this.#laneAfter(pending);
-    }
-    return null;
-  }
-
-  async #laneAfter(first: Promise<void>): Promise<void> {
-    await first;
-    while (this.#next < this.#count) {
-      const pending = this.#start();
-      if (pending !== null) await pending;
-    }
-  }
-
-  #start(): Promise<void> | null {
+  /** The next delivery, begun; null when it was taken back, or when there is none left. */
+  begin(): Next | null {
     const index = this.#next;
+    if (index >= this.count) return null;
     const record = this.#record(index);
     const grant = this.#advance();
-    if (!this.#memory.begin(index)) return null;
-    let event: Event;
-    try {
-      event = toEvent(this.#task.stream, record);
-    } catch (cause) {
-      return this.#finish(index, undecodableOutcome(cause));
-    }
-    const context = new DeliveryContext(this.#owner, grant.attempt, grant.token, grant.partition, record.sequence);
-    this.#contexts.set(index, context);
-    try {
-      const result = this.#handler.run(event, context);
-      if (isThenable(result)) return this.#await(index, result);
-      return this.#finish(index, readOutcome(result));
-    } catch (cause) {
-      return this.#finish(index, thrownOutcome(cause));
-    }
-  }
-
-  async #await(index: number, result: PromiseLike<unknown>): Promise<void> {
-    this.#active += 1;
-    if (this.#active > this.#memory.peak) this.#memory.peak = this.#active;
-    let outcome: Outcome;
-    try {
-      outcome = readOutcome(await result);
-    } catch (cause) {
-      outcome = thrownOutcome(cause);
-    }
-    this.#active -= 1;
-    this.#finish(index, outcome);
-  }
-
-  #finish(index: number, outcome: Outcome): null {
-    this.#finished += 1;
-    this.#contexts.delete(index);
-    this.#memory.finish(index, outcome, this.#count - this.#finished);
+    if (this.memory.begin(index)) return { index, record, grant };
+    this.#end();
     return null;
   }
 
-  async #runBatch(): Promise<void> {
-    const events: Event[] = [];
-    const indexes: number[] = [];
-    for (let index = 0; index < this.#count; index++) {
-      const record = this.#record(index);
-      const grant = this.#advance();
-      if (!this.#memory.begin(index)) continue;
-      try {
-        events.push(toEvent(this.#task.stream, record));
-      } catch (cause) {
-        this.#finish(index, undecodableOutcome(cause));
-        continue;
-      }
-      indexes.push(index);
-      this.#contexts.set(index, new DeliveryContext(this.#owner, grant.attempt, grant.token, grant.partition, record.sequence));
-    }
-    if (indexes.length === 0) return;
-    const outcomes = await this.#callBatch(events);
-    for (const [at, index] of indexes.entries()) this.#finish(index, outcomes[at] ?? { kind: "ack" });
+  finish(index: number, outcome: Outcome): void {
+    this.contexts.delete(index);
+    this.#end();
+    this.memory.finish(index, outcome, this.count - this.#ended);
   }
 
-  async #callBatch(events: readonly Event[]): Promise<readonly Outcome[]> {
-    this.#batch = new BatchOfDeliveries(this.#owner, [...this.#contexts.values()]);
-    try {
-      return readBatchOutcomes(await this.#handler.run(events, this.#batch), events.length);
-    } catch (cause) {
-      return new Array<Outcome>(events.length).fill(thrownOutcome(cause));
+  abort({ indexes, name, message }: AbortMessage): void {
+    for (const index of indexes) {
+      this.memory.abort(index);
+      this.contexts.get(index)?.abort(new DOMException(message, name));
     }
+    for (const batch of this.running) batch.update();
   }
 
-  #advance(): SliceTask["runs"][number] {
-    const grant = this.#task.runs[this.#run];
+  /** Left as it is: the main side takes it back. */
+  #skip(): null {
+    this.#advance();
+    this.#end();
+    return null;
+  }
+
+  #end(): void {
+    this.#ended += 1;
+    if (this.#ended === this.count) this.memory.tookUs = this.#onEnd(this);
+  }
+
+  #advance(): SliceRun {
+    const grant = this.#content.runs[this.#run];
     if (grant === undefined) throw new RangeError(`Slice ${this.id} has fewer grants than deliveries.`);
     this.#next += 1;
     this.#inRun += 1;
@@ -158,10 +109,10 @@ export class ThreadSlice {
   }
 
   #record(index: number): EventRecord {
-    const { ids, sequences, timestampsMs, types, keys, metadata, payloads } = this.#task.columns;
+    const { ids, sequences, timestampsMs, types, keys, metadata, payloads } = this.#content.columns;
     return {
       id: ids[index] ?? "",
-      partition: this.#task.runs[this.#run]?.partition ?? 0,
+      partition: this.#content.runs[this.#run]?.partition ?? 0,
       sequence: sequences[index] ?? 0,
       timestampMs: timestampsMs[index] ?? 0,
       type: types[index] ?? null,
@@ -169,11 +120,5 @@ export class ThreadSlice {
       metadata: metadata[index] ?? "",
       payload: payloads[index] ?? "",
     };
-  }
-
-  #extend(context: DeliveryContext, ms: number): void {
-    for (const [index, known] of this.#contexts) {
-      if (known === context) parentPort?.postMessage({ rheo: "extend", slice: this.id, index, ms } satisfies ExtendMessage);
-    }
   }
 }

@@ -2,12 +2,22 @@
  * What runs in a worker thread. It loads nothing of a user's before a task names it, so that a thread always comes up; from then on
  * the handlers may do anything, and at worst end this thread.
  */
-import { BroadcastChannel, threadId, workerData } from "node:worker_threads";
+import { getHeapStatistics } from "node:v8";
+import { BroadcastChannel, parentPort, threadId, workerData } from "node:worker_threads";
 import { RheoError } from "@rheo/core";
 import { failureText } from "@rheo/core/internal";
 import { type LoadedHandler, loadHandler } from "../load-handler.ts";
-import { type ControlMessage, SliceMemory, type SliceTask, type ThreadAnswer, type ThreadTask } from "./protocol.ts";
-import { ThreadSlice } from "./thread-slice.ts";
+import {
+  channelOf,
+  type FromThread,
+  SessionGate,
+  type SessionTask,
+  SliceMemory,
+  type ThreadAnswer,
+  type ThreadTask,
+  type ToThread,
+} from "./protocol.ts";
+import { ThreadSession } from "./thread-session.ts";
 
 interface Ready {
   readonly handler: LoadedHandler;
@@ -18,13 +28,26 @@ interface Ready {
 const loaded = new Map<string, Promise<LoadedHandler>>();
 const ready = new Map<string, Promise<Ready>>();
 
-let current: ThreadSlice | null = null;
+let current: ThreadSession | null = null;
 
-const listen = (channelName: string): void => {
-  const channel = new BroadcastChannel(channelName);
+/** How often a thread that works says how much memory it has. */
+const TELL_MEMORY_MS = 1_000;
+let hasWorked = false;
+
+const tellMemory = (): void => {
+  if (!hasWorked) return;
+  hasWorked = false;
+  const { used_heap_size: heapUsed, heap_size_limit: heapLimit, external_memory: external } = getHeapStatistics();
+  parentPort?.postMessage({ rheo: "memory", threadId, heapUsed, heapLimit, external } satisfies FromThread);
+};
+setInterval(tellMemory, TELL_MEMORY_MS).unref();
+
+const listen = (pool: string): void => {
+  const channel = new BroadcastChannel(channelOf(pool, threadId));
   channel.onmessage = (event) => {
-    const message = (event as { data: ControlMessage }).data; // only our own main side posts there
-    if (current?.id === message.slice) current.abort(message);
+    const message = (event as { data: ToThread }).data; // only our own main side posts there
+    if (message.kind === "abort") current?.abort(message);
+    else if (current?.id === message.session) current.add(message.slice);
   };
 };
 
@@ -40,8 +63,8 @@ const run = async (task: ThreadTask): Promise<ThreadAnswer> => {
       case "teardown":
         await teardown();
         return { ok: true };
-      case "slice":
-        await runSlice(task);
+      case "session":
+        await runSession(task);
         return { ok: true };
       default:
         return task satisfies never;
@@ -79,14 +102,15 @@ const teardown = async (): Promise<void> => {
     if (result.status === "rejected") console.error("teardown failed:", result.reason);
 };
 
-const runSlice = async (task: SliceTask): Promise<void> => {
-  const memory = new SliceMemory(task.memory);
-  memory.threadId = threadId;
+const runSession = async (task: SessionTask): Promise<void> => {
+  const gate = new SessionGate(new SliceMemory(task.first.memory));
+  gate.threadId = threadId;
   const { handler, value } = await setUp(task.module);
-  const slice = new ThreadSlice(task, memory, handler, value);
-  current = slice;
+  const session = new ThreadSession(task, gate, handler, value);
+  current = session;
+  hasWorked = true;
   try {
-    await slice.run();
+    await session.run();
   } finally {
     current = null;
   }

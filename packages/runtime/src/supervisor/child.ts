@@ -16,8 +16,12 @@ type ChildActivity = "starting" | "running" | "paused" | "draining" | "stopped";
 
 export interface ChildStatus {
   readonly state: ChildActivity;
-  readonly details: Readonly<Record<string, number | string | boolean | null>>;
+  readonly details: ChildDetails;
+  /** Parts of it that people want to see; default none. */
+  readonly children?: readonly ChildInfo[];
 }
+
+export type ChildDetails = Readonly<Record<string, number | string | boolean | null | readonly number[]>>;
 
 /** How a child is made, anew for each start. */
 export interface ChildSpec {
@@ -29,15 +33,30 @@ export interface ChildSpec {
   onGivenUp?(error: Error): void;
 }
 
-/** A child of the tree as data. */
+/**
+ * A child of the tree as data. What `details` holds, by kind; times in ms, counts of deliveries unless said otherwise:
+ *
+ * - `pool`: `threads` (its size), `alive`, `busy` and `free` threads, `deaths` since it started. Its children are its threads.
+ * - `thread`: `busy`; `utilization`, the share (0–1) of the last second or more in which its event loop was busy; `heapUsedMb`,
+ *   `heapLimitMb` and `externalMb` as of the last second in which it worked, null before.
+ * - `group`: `consumerId`; `inflight` leases held, of which `unstarted` wait for a handler, `running` are with one, `unsettled` have an
+ *   outcome that is not confirmed, and `unanswered` (of those) had a settlement that failed and is repeated; `demand`, how many it
+ *   wants to hold; `slots`, handlers that may run at once, and `handlers` that do; `mailbox`, messages waiting; `failures` and
+ *   `renewFailures` in a row of the store, `healthy` when there are none. In the main thread also `abandoned` handlers; in threads
+ *   the `threads` and `slices` at work, `suspects` that wait to run alone, `deaths` of threads. With a breaker `breaker` ("closed",
+ *   "open", "half_open") and `breakerNextInMs` until one event is tried, else null. With a rate limit `rateTokens`, starts allowed
+ *   now. With assigned partitions `partitions` held, `share` aimed at, `members` known, and `assignmentFailures` in a row.
+ */
 export interface ChildInfo {
-  /** Unique among its siblings: "pool", or "stream/group". */
+  /** Unique among its siblings: "pool", "thread-<n>", or "stream/group". */
   readonly id: string;
-  readonly kind: "pool" | "group";
+  readonly kind: "pool" | "group" | "thread";
   /** `restarting`: failed, and waits to be started again. `failed`: failed too often, and given up. */
   readonly state: ChildActivity | "restarting" | "failed";
-  /** Since the supervisor was started. */
+  /** Since the supervisor was started. A thread is never restarted; another takes its place. */
   readonly restarts: number;
+  /** What it last failed of, also after a restart. */
   readonly lastError: Error | null;
-  readonly details: ChildStatus["details"];
+  readonly details: ChildDetails;
+  readonly children: readonly ChildInfo[];
 }

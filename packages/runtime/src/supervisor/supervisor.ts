@@ -95,6 +95,7 @@ export class ChildSupervisor {
         restarts: history.restarts,
         lastError,
         details: status?.details ?? {},
+        children: status?.children ?? [],
       };
     });
   }

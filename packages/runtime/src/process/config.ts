@@ -1,0 +1,53 @@
+import { type Rheo, RheoError } from "@rheo/core";
+import { type ConsumerDefinition, type ConsumerOptions, defineConsumer } from "../consumer.ts";
+import type { SuperviseOptions } from "../supervise-options.ts";
+
+/** What `rheo start` runs: the options of `supervise`, and the store that they are run on. */
+export interface AppConfig extends Omit<SuperviseOptions, "rheo"> {
+  /**
+   * Where the events are: a store URL as `Rheo.open` takes it, or a function that opens the instance, called once in each process.
+   * May be left out where `rheo start --store` or RHEO_STORE gives it.
+   */
+  readonly store?: string | (() => Rheo | Promise<Rheo>);
+}
+
+/**
+ * Types and checks the default export of a config module. Starts nothing and opens nothing. What `supervise` takes is checked
+ * further when it starts.
+ *
+ * ```ts
+ * export default defineConfig({ store: "sqlite:./events.db", consumers: [risk, billing], threads: 4 });
+ * ```
+ * @throws invalid_option, invalid_name
+ */
+export const defineConfig = (config: AppConfig): AppConfig => parseConfig(config, "The config");
+
+/** The same, of what a module exports. @throws invalid_option, invalid_name */
+export const parseConfig = (value: unknown, what: string): AppConfig => {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new RheoError(
+      "invalid_option",
+      `${what} is not an object. Write: export default defineConfig({ store, consumers: [ … ] }).`,
+      { path: "default" },
+    );
+  const store: unknown = Reflect.get(value, "store");
+  if (store !== undefined && typeof store !== "function" && (typeof store !== "string" || store === ""))
+    throw new RheoError(
+      "invalid_option",
+      `${what}: store is a URL such as "sqlite:./events.db", or a function that returns what Rheo.open(…) returns.`,
+      { path: "store" },
+    );
+  if ("rheo" in value)
+    throw new RheoError(
+      "invalid_option",
+      `${what}: each process opens the store itself. Instead of rheo, give store: () => Rheo.open(…).`,
+      { path: "rheo" },
+    );
+  return Object.freeze({ ...value, consumers: parseConsumers(Reflect.get(value, "consumers"), what) });
+};
+
+const parseConsumers = (value: unknown, what: string): readonly ConsumerDefinition[] => {
+  if (!Array.isArray(value) || value.length === 0)
+    throw new RheoError("invalid_option", `${what}: consumers is a list of at least one consumer.`, { path: "consumers" });
+  return value.map((consumer: ConsumerOptions) => defineConsumer(consumer));
+};
