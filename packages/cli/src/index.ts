@@ -1,0 +1,2 @@
+export type { Io, Output } from "./io.ts";
+export { main } from "./main.ts";
