@@ -1,0 +1,17 @@
+import { type Event, type EventRecord, type Outcome, RheoError, reject, retry, type StreamRef } from "@rheo/core";
+import { failureText, isVersioned, newestShape, toEvent } from "@rheo/core/internal";
+
+/** The event of a record, in the newest shape of its stream. */
+export type Decode = (record: EventRecord) => Event;
+
+export const decoderOf = (stream: StreamRef<unknown, unknown>): Decode => {
+  const name = typeof stream === "string" ? stream : stream.name;
+  if (!isVersioned(stream)) return (record) => toEvent(name, record);
+  return (record) => newestShape(stream, toEvent(name, record));
+};
+
+/** What an event that cannot be decoded gets: another try if an upcaster failed, which can be mended; else none would help. */
+export const undecodable = (cause: unknown): Outcome =>
+  RheoError.is(cause, "invalid_payload")
+    ? retry(cause)
+    : reject(`The stored event cannot be decoded: ${failureText(cause, "unreadable").reason}`);

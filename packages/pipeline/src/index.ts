@@ -1,0 +1,10 @@
+export { type Consumption, consume } from "./consume/consume.ts";
+export type { ConsumeOptions } from "./consume/consume-options.ts";
+export type { HeldLease, SettleInside } from "./consume/held-lease.ts";
+export type { LeaseStream } from "./consume/lease-readable.ts";
+export type { MemberOptions } from "./intake/options.ts";
+export type { BatchInfo } from "./pipeline/batcher.ts";
+export type { BatchHandled, Handled, Route } from "./pipeline/handled.ts";
+export type { Message } from "./pipeline/message.ts";
+export { type PipelineState, type PipelineStats, pipeline, type RunningPipeline } from "./pipeline/pipeline.ts";
+export type { BatcherOptions, PipelineOptions, ProcessorOptions } from "./pipeline/pipeline-options.ts";
