@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { findRedis } from "./packages/testing/src/servers/redis.ts";
 
 /** One project per kind of test. Unit tests are quick and need nothing; contract, chaos and demo tests start real processes. */
 const project = (name: string, include: string[], testTimeout = 30_000): object => ({
@@ -11,8 +12,12 @@ export default defineConfig({
       project("core", ["packages/core/test/**/*.test.ts"]),
       project("sqlite", ["packages/backends/sqlite/test/**/*.test.ts"], 60_000),
       project("postgres", ["packages/backends/postgres/test/**/*.test.ts"], 120_000),
+      // without a server only the test that says so
+      project("redis", [`packages/backends/redis/test/**/${findRedis() === null ? "server" : "*"}.test.ts`], 120_000),
       project("runtime", ["packages/runtime/test/**/*.test.ts"], 60_000),
       project("contract", ["packages/testing/test/**/*.test.ts"], 120_000),
+      project("pipeline", ["packages/pipeline/test/**/*.test.ts"], 60_000),
+      project("cli", ["packages/cli/test/**/*.test.ts", "packages/rheo/test/**/*.test.ts"], 120_000),
       project("demo", ["apps/*/test/**/*.test.ts"], 60_000),
       project("docs", ["scripts/test/**/*.test.ts"], 120_000),
     ],

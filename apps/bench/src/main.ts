@@ -1,25 +1,44 @@
-/** `npm run bench -- memory sqlite postgres [--compare] [--question drain-inline …] [--runs 5] [--events 100000] [--json FILE]` */
+/** `npm run bench -- runtime` or `npm run bench -- memory sqlite postgres redis [--compare] [--question drain-inline …] [--runs 5] [--events 100000] [--json FILE]` */
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { Command, InvalidArgumentError } from "commander";
 import pc from "picocolors";
 import { endWith } from "./end-with.ts";
+import { Hosts } from "./hosts.ts";
 import { describeMachine, describeVersions } from "./machine.ts";
 import { type Answers, type Comparison, measure, type Remark } from "./measure.ts";
 import { PEERS, usePeer } from "./peers/index.ts";
-import { PostgresHost } from "./postgres-host.ts";
+import type { Peer } from "./peers/peer.ts";
 import type { Question } from "./question.ts";
 import { append } from "./questions/append.ts";
 import { bareRead } from "./questions/bare-read/index.ts";
 import { drainInline, drainThreads } from "./questions/drain.ts";
 import { fetchSettle } from "./questions/fetch-settle.ts";
 import { latency } from "./questions/latency.ts";
+import { pipelineFlow } from "./questions/pipeline.ts";
 import { recovery } from "./questions/recovery.ts";
+import { runtimeDispatch } from "./questions/runtime-dispatch.ts";
+import { runtimeRebalance } from "./questions/runtime-rebalance.ts";
+import { runtimeRenewal } from "./questions/runtime-renewal.ts";
 import { threadDeath } from "./questions/thread-death.ts";
 import { type Report, summarise, toTable } from "./report.ts";
 import { KNOWN_STORES, type Store, systemsOf } from "./systems.ts";
 
-const QUESTIONS: readonly Question[] = [append, fetchSettle, bareRead, drainInline, drainThreads, latency, threadDeath, recovery];
+const QUESTIONS: readonly Question[] = [
+  append,
+  fetchSettle,
+  bareRead,
+  drainInline,
+  drainThreads,
+  pipelineFlow,
+  latency,
+  threadDeath,
+  recovery,
+];
+
+/** Asked with the argument "runtime" only, by default on the store in memory, where the runtime is most of what is measured. */
+const RUNTIME_QUESTIONS: readonly Question[] = [runtimeDispatch, threadDeath, runtimeRenewal, runtimeRebalance];
+const RUNTIME = "runtime";
 
 interface Options {
   readonly question: readonly string[];
@@ -29,6 +48,7 @@ interface Options {
   readonly json?: string;
   readonly compare: boolean;
   readonly postgresUrl?: string;
+  readonly redisUrl?: string;
 }
 
 const parseCount = (text: string): number => {
@@ -37,57 +57,63 @@ const parseCount = (text: string): number => {
   throw new InvalidArgumentError("a whole number above 0 is expected");
 };
 
-const parseStore = (name: string, stores: readonly Store[]): readonly Store[] => {
-  const store = KNOWN_STORES.find((known) => known === name);
-  if (store !== undefined) return [...stores, store];
-  throw new InvalidArgumentError(`known stores: ${KNOWN_STORES.join(", ")}`);
+type Subject = Store | typeof RUNTIME;
+
+const parseSubject = (name: string, subjects: readonly Subject[]): readonly Subject[] => {
+  const subject = [...KNOWN_STORES, RUNTIME].find((known): known is Subject => known === name);
+  if (subject !== undefined) return [...subjects, subject];
+  throw new InvalidArgumentError(`known stores: ${KNOWN_STORES.join(", ")}; or ${RUNTIME}`);
 };
 
 const parseQuestion = (name: string, names: readonly string[]): readonly string[] => {
-  if (QUESTIONS.some((question) => question.name === name)) return [...names, name];
-  throw new InvalidArgumentError(`known questions: ${QUESTIONS.map((question) => question.name).join(", ")}`);
+  const known = new Set([...QUESTIONS, ...RUNTIME_QUESTIONS].map((question) => question.name));
+  if (known.has(name)) return [...names, name];
+  throw new InvalidArgumentError(`known questions: ${[...known].join(", ")}`);
 };
 
-const main = async (given: readonly Store[], options: Options, command: Command): Promise<void> => {
-  const stores = given.length === 0 ? KNOWN_STORES : given;
+const main = async (given: readonly Subject[], options: Options, command: Command): Promise<void> => {
+  const ofRuntime = given.includes(RUNTIME);
+  const named = given.filter((subject) => subject !== RUNTIME);
+  const stores: readonly Store[] = named.length > 0 ? named : ofRuntime ? ["memory"] : KNOWN_STORES;
   const machine = describeMachine();
-  if (!stores.includes("postgres")) {
-    if (options.compare) command.error("error: --compare goes with postgres");
-    const report = summarise(machine, describeVersions(), await answersOf(stores, options, null));
-    return show(report, options);
-  }
-  const starting = PostgresHost.start(options.postgresUrl ?? null);
-  const stop = async (): Promise<void> => (await starting).stop();
+  const peers = options.compare ? PEERS.filter(({ store }) => stores.includes(store)) : [];
+  if (options.compare && peers.length === 0) command.error("error: --compare goes with postgres and redis");
+  const hosts = new Hosts(stores, { postgres: options.postgresUrl ?? null, redis: options.redisUrl ?? null });
   const strays: Remark[] = [];
-  endWith(stop, options.compare ? (error) => void strays.push(strayOf(error)) : null);
-  const host = await starting;
+  endWith(() => hosts.stop(), options.compare ? (error) => void strays.push(strayOf(error)) : null);
   try {
-    const versions = { ...describeVersions(), postgres: host.version };
-    const { samples, remarks } = await answersOf(stores, options, host);
+    const versions = { ...describeVersions(), ...(await hosts.versions()) };
+    const asked = ofRuntime ? RUNTIME_QUESTIONS : QUESTIONS;
+    const { samples, remarks } = await answersOf(asked, stores, peers, options, hosts);
     await show(summarise(machine, versions, { samples, remarks: [...remarks, ...strays] }), options);
   } finally {
-    await stop();
+    await hosts.stop();
   }
 };
 
 /** With other people's code in the process, an error that nobody waits for is reported, and the run goes on. */
 const strayOf = (error: Error): Remark => ({ question: "at any time", system: "unknown", text: `not caught: ${String(error)}` });
 
-const answersOf = async (stores: readonly Store[], options: Options, host: PostgresHost | null): Promise<Answers> => {
-  const questions = QUESTIONS.filter(({ name }) => options.question.length === 0 || options.question.includes(name));
-  const comparison =
-    host !== null && options.compare
-      ? { peers: PEERS, use: ((peer, ask) => usePeer(host, peer, ask)) satisfies Comparison["use"] }
-      : null;
-  const systems = stores.flatMap((store) => systemsOf(store, host));
+const answersOf = async (
+  asked: readonly Question[],
+  stores: readonly Store[],
+  peers: readonly Peer[],
+  options: Options,
+  hosts: Hosts,
+): Promise<Answers> => {
+  const chosen = [...new Set([...QUESTIONS, ...RUNTIME_QUESTIONS])].filter(({ name }) => options.question.includes(name));
+  const questions = options.question.length === 0 ? asked : chosen;
+  const use: Comparison["use"] = (peer, ask) => usePeer(hosts, peer, ask);
+  const comparison = peers.length > 0 ? { peers, use } : null;
+  const systems = (await Promise.all(stores.map((store) => systemsOf(store, hosts)))).flat();
   const { samples, remarks } = await measure({ questions, systems, comparison, runs: options.runs, scale: options });
-  const documented = comparison !== null && questions.includes(recovery) ? documentedRecoveries() : [];
+  const documented = questions.includes(recovery) ? documentedRecoveries(peers) : [];
   return { samples, remarks: [...documented, ...remarks] };
 };
 
 /** Beside what was measured of Rheo: minutes and hours are not worth waiting for. */
-const documentedRecoveries = (): readonly Remark[] =>
-  PEERS.flatMap(({ name, version, recovery: text }) =>
+const documentedRecoveries = (peers: readonly Peer[]): readonly Remark[] =>
+  peers.flatMap(({ name, version, recovery: text }) =>
     text === null ? [] : [{ question: "SIGKILL → events elsewhere", system: `${name} ${version}`, text }],
   );
 
@@ -104,13 +130,14 @@ const show = async (report: Report, { json }: Options): Promise<void> => {
 
 await new Command("bench")
   .description("Measures Rheo beside the limits of its stores, and beside other queues on them.")
-  .argument("[stores...]", `stores to measure: ${KNOWN_STORES.join(", ")}; default all`, parseStore, [])
+  .argument("[stores...]", `stores to measure: ${KNOWN_STORES.join(", ")}; default all; or ${RUNTIME}`, parseSubject, [])
   .option("-q, --question <name>", "only this question; may be repeated", parseQuestion, [])
   .option("--runs <n>", "runs of everything", parseCount, 3)
   .option("--events <n>", "events of a backlog", parseCount, 100_000)
   .option("--pings <n>", "events of a latency measurement", parseCount, 200)
-  .option("--compare", "other queues on PostgreSQL, in the same run", false)
-  .option("--postgres-url <url>", "a server that is there, instead of a private one")
+  .option("--compare", "other queues on the same servers, in the same run", false)
+  .option("--postgres-url <url>", "a PostgreSQL server that is there, instead of a private one")
+  .option("--redis-url <url>", "a Redis server that is there, instead of a private one")
   .option("--json <file>", "also write the results there")
   .action(main)
   .parseAsync();

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Place } from "./systems.ts";
+import type { ServerPlace } from "./systems.ts";
 
 const MODULE = fileURLToPath(new URL("processes/member.js", import.meta.url));
 /** A process that takes longer for what is waited for is broken, in ms. */
@@ -13,8 +13,8 @@ export class Member {
   #started = 0;
 
   /** `manner`: what its handlers do. Resolves once it consumes. */
-  static async start({ url, schema }: Extract<Place, { kind: "schema" }>, manner: "hold" | "ack"): Promise<Member> {
-    const member = new Member(fork(MODULE, [url, schema, manner]));
+  static async start({ storeUrl }: ServerPlace, manner: "hold" | "ack"): Promise<Member> {
+    const member = new Member(fork(MODULE, [storeUrl, manner]));
     await member.#until((message) => message === "ready");
     return member;
   }

@@ -1,16 +1,13 @@
 /** The PostgreSQL server of a run: a private one, or one that is there. What is made in it for a measurement is dropped again. */
 import { type PostgresServer, startPostgres } from "@rheo/testing/servers";
 import pg from "pg";
-
-/** A database that is there for one measurement. */
-export interface ScratchDatabase {
-  readonly url: string;
-  readonly drop: () => Promise<void>;
-}
+import type { Scratch } from "./scratch.ts";
 
 /** A schema that is there for one measurement, once whoever uses it has made it. */
-export interface ScratchSchema extends ScratchDatabase {
+export interface ScratchSchema {
+  readonly url: string;
   readonly schema: string;
+  readonly drop: () => Promise<void>;
 }
 
 export class PostgresHost {
@@ -55,12 +52,12 @@ export class PostgresHost {
     return { url: this.#url, schema, drop: this.#dropLater(`DROP SCHEMA IF EXISTS ${schema} CASCADE`) };
   }
 
-  async database(): Promise<ScratchDatabase> {
+  async database(): Promise<Scratch> {
     const name = this.#name();
     await this.#admin.query(`CREATE DATABASE ${name}`);
     const url = new URL(this.#url);
     url.pathname = `/${name}`;
-    return { url: url.href, drop: this.#dropLater(`DROP DATABASE IF EXISTS ${name}`, "WITH (FORCE)") };
+    return { url: url.href, name, drop: this.#dropLater(`DROP DATABASE IF EXISTS ${name}`, "WITH (FORCE)") };
   }
 
   /** Drops what was made, and stops the server if it is private. Idempotent. */

@@ -12,7 +12,7 @@ export interface Sample {
   readonly question: string;
   readonly system: string;
   readonly settings: string;
-  readonly unit: "events/s" | "ms";
+  readonly unit: "events/s" | "ms" | "µs" | "leases";
   readonly value: number;
 }
 
@@ -59,6 +59,22 @@ export const milliseconds = (question: string, { name, settings }: Answerer, val
   system: name,
   settings,
   unit: "ms",
+  value,
+});
+
+export const microseconds = (question: string, { name, settings }: Answerer, value: number): Sample => ({
+  question,
+  system: name,
+  settings,
+  unit: "µs",
+  value,
+});
+
+export const count = (question: string, { name, settings }: Answerer, value: number): Sample => ({
+  question,
+  system: name,
+  settings,
+  unit: "leases",
   value,
 });
 

@@ -46,7 +46,7 @@ const toResult = (samples: readonly Sample[]): Result => {
 };
 
 const show = (value: number, unit: Result["unit"]): string =>
-  unit === "ms" ? value.toFixed(value < 10 ? 3 : 1) : Math.round(value).toLocaleString("en-US");
+  unit === "ms" || unit === "µs" ? value.toFixed(value < 10 ? 3 : 1) : Math.round(value).toLocaleString("en-US");
 
 /** Columns from the settings to the last. */
 const REMARK_SPAN = 6;

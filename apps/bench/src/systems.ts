@@ -5,14 +5,27 @@ import { join } from "node:path";
 import { Rheo } from "@rheo/core";
 import { memory } from "@rheo/memory";
 import { postgres } from "@rheo/postgres";
+import { redis } from "@rheo/redis";
 import { sqlite } from "@rheo/sqlite";
-import { type PostgresHost, vacuum } from "./postgres-host.ts";
+import type { Hosts } from "./hosts.ts";
+import { vacuum } from "./postgres-host.ts";
+
+/** What several instances share, in one process or in many. */
+export interface ServerPlace {
+  readonly kind: "server";
+  readonly store: "postgres" | "redis";
+  readonly url: string;
+  /** The schema, or the prefix of the keys. */
+  readonly name: string;
+  /** Opens it in another process. */
+  readonly storeUrl: string;
+}
 
 /** Where a store keeps its data. */
 export type Place =
   | { readonly kind: "memory" }
   | { readonly kind: "file"; readonly file: string; readonly synchronous: "normal" | "full" }
-  | { readonly kind: "schema"; readonly url: string; readonly schema: string };
+  | ServerPlace;
 
 export interface Opened {
   readonly rheo: Rheo;
@@ -28,11 +41,11 @@ export interface System {
   readonly open: () => Promise<Opened>;
 }
 
-export const KNOWN_STORES = ["memory", "sqlite", "postgres"] as const;
+export const KNOWN_STORES = ["memory", "sqlite", "postgres", "redis"] as const;
 export type Store = (typeof KNOWN_STORES)[number];
 
-/** The systems of a store. `host` is there when postgres is measured. */
-export const systemsOf = (store: Store, host: PostgresHost | null): readonly System[] => {
+/** The systems of a store. */
+export const systemsOf = async (store: Store, hosts: Hosts): Promise<readonly System[]> => {
   switch (store) {
     case "memory":
       return [{ name: "memory", settings: "", kind: "memory", open: inMemory }];
@@ -43,8 +56,22 @@ export const systemsOf = (store: Store, host: PostgresHost | null): readonly Sys
         kind: "file",
         open: () => onDisk(synchronous),
       }));
-    case "postgres":
-      return host === null ? [] : [{ name: "postgres", settings: host.settings, kind: "schema", open: () => inSchema(host) }];
+    case "postgres": {
+      const host = await hosts.postgres();
+      const open = (): Promise<Opened> => {
+        const { url, schema, drop } = host.schema();
+        return onServer(placeOf("postgres", url, "schema", schema), drop);
+      };
+      return [{ name: "postgres", settings: host.settings, kind: "server", open }];
+    }
+    case "redis": {
+      const host = await hosts.redis();
+      const open = (): Promise<Opened> => {
+        const { url, name, drop } = host.scratch();
+        return onServer(placeOf("redis", url, "prefix", name), drop);
+      };
+      return [{ name: "redis", settings: host.settings, kind: "server", open }];
+    }
     default:
       return store satisfies never;
   }
@@ -66,9 +93,15 @@ const onDisk = async (synchronous: "normal" | "full"): Promise<Opened> => {
   return { rheo, place: { kind: "file", file, synchronous }, close };
 };
 
-const inSchema = async (host: PostgresHost): Promise<Opened> => {
-  const { url, schema, drop } = host.schema();
-  const place = { kind: "schema", url, schema } as const;
+const placeOf = (store: ServerPlace["store"], url: string, parameter: string, name: string): ServerPlace => ({
+  kind: "server",
+  store,
+  url,
+  name,
+  storeUrl: `${url}${url.includes("?") ? "&" : "?"}${parameter}=${name}`,
+});
+
+const onServer = async (place: ServerPlace, drop: () => Promise<void>): Promise<Opened> => {
   const rheo = await openAgain(place);
   const close = async (): Promise<void> => {
     await rheo.close();
@@ -78,10 +111,10 @@ const inSchema = async (host: PostgresHost): Promise<Opened> => {
 };
 
 /** One more instance on the same data, which shares nothing with the others but the server. */
-export const openAgain = ({ url, schema }: Extract<Place, { kind: "schema" }>): Promise<Rheo> =>
-  Rheo.open({ backend: postgres({ url, schema }) });
+export const openAgain = ({ store, url, name }: ServerPlace): Promise<Rheo> =>
+  Rheo.open({ backend: store === "postgres" ? postgres({ url, schema: name }) : redis({ url, prefix: name }) });
 
 /** Done after a backlog is there and before it is measured, where a store tidies up by itself at times. */
-export const tidy = async (place: Place): Promise<void> => {
-  if (place.kind === "schema") await vacuum(place.url);
+export const tidy = async ({ store, url }: Pick<ServerPlace, "store" | "url">): Promise<void> => {
+  if (store === "postgres") await vacuum(url);
 };

@@ -1,6 +1,7 @@
 import type { EventInput } from "@rheo/core";
 import type { Runner, RunnerOptions } from "graphile-worker";
 import { versionOf } from "../machine.ts";
+import type { Scratch } from "../scratch.ts";
 import type { OpenedPeer, Peer, Purpose } from "./peer.ts";
 
 const TASK = "bench";
@@ -19,7 +20,7 @@ const SETTINGS = {
   latency: { concurrentJobs: 1 },
 } as const satisfies Record<Purpose, object>;
 
-const open = async (url: string): Promise<OpenedPeer> => {
+const open = async ({ url }: Scratch): Promise<OpenedPeer> => {
   const { Logger, makeWorkerUtils, run } = await import("graphile-worker");
   const logger = new Logger(() => () => undefined);
   const utils = await makeWorkerUtils({ connectionString: url, logger });
@@ -52,6 +53,7 @@ const open = async (url: string): Promise<OpenedPeer> => {
 };
 
 export const graphileWorker: Peer = {
+  store: "postgres",
   name: "graphile-worker",
   version: versionOf("graphile-worker"),
   settings: {

@@ -1,23 +1,24 @@
 /** The peers, and how one is used for one measurement. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PostgresHost } from "../postgres-host.ts";
-import { bullmq } from "./bullmq.ts";
+import type { Hosts } from "../hosts.ts";
+import { bullmqOnPostgres, bullmqOnRedis } from "./bullmq.ts";
 import { graphileWorker } from "./graphile-worker.ts";
 import type { Peer, PeerInUse } from "./peer.ts";
 import { pgBossByFetch, pgBossByWork } from "./pg-boss.ts";
+import { xreadgroup } from "./xreadgroup.ts";
 
-export const PEERS: readonly Peer[] = [graphileWorker, pgBossByFetch, pgBossByWork, bullmq];
+export const PEERS: readonly Peer[] = [graphileWorker, pgBossByFetch, pgBossByWork, bullmqOnPostgres, bullmqOnRedis, xreadgroup];
 
 /** One measurement of one peer at most, in ms: a peer that got stuck does not hold up the run. */
 const LONGEST_MS = 300_000;
 
-/** In a database of its own, dropped afterwards. @throws what the peer throws, or when it takes too long */
-export const usePeer = async <T>(host: PostgresHost, peer: Peer, ask: (inUse: PeerInUse) => Promise<T>): Promise<T> => {
-  const { url, drop } = await host.database();
+/** In a place of its own, emptied afterwards. @throws what the peer throws, or when it takes too long */
+export const usePeer = async <T>(hosts: Hosts, peer: Peer, ask: (inUse: PeerInUse) => Promise<T>): Promise<T> => {
+  const scratch = await hosts.scratch(peer.store);
   const work = async (): Promise<T> => {
-    const opened = await peer.open(url);
+    const opened = await peer.open(scratch);
     try {
-      return await ask({ peer, url, opened });
+      return await ask({ peer, scratch, opened });
     } finally {
       await opened.close();
     }
@@ -25,7 +26,7 @@ export const usePeer = async <T>(host: PostgresHost, peer: Peer, ask: (inUse: Pe
   try {
     return await within(LONGEST_MS, work());
   } finally {
-    await drop();
+    await scratch.drop();
   }
 };
 

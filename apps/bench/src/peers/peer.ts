@@ -1,5 +1,6 @@
-/** What another queue on PostgreSQL is asked. An adapter uses the queue as its documentation says, with the settings that do best here. */
+/** What another queue on the same server is asked. An adapter uses the queue as its documentation says, with the settings that do best here. */
 import type { EventInput } from "@rheo/core";
+import type { Scratch } from "../scratch.ts";
 
 /** What peers are asked. Settings that are best for one are not for another. */
 export type Asked = "append" | "drain" | "latency";
@@ -11,12 +12,14 @@ export interface OpenedPeer {
   readonly enqueue: (events: readonly EventInput[]) => Promise<void>;
   /** Starts a consumer in this process. Resolves, once it runs, to what stops it. */
   readonly consume: (purpose: Purpose, handle: (event: EventInput) => void) => Promise<() => Promise<void>>;
-  /** Whether every job is completed, in the database. */
+  /** Whether every job is completed, in the store. */
   readonly isDrained: () => Promise<boolean>;
   readonly close: () => Promise<void>;
 }
 
 export interface Peer {
+  /** On which it works. */
+  readonly store: "postgres" | "redis";
   /** Its own among all peers. */
   readonly name: string;
   readonly version: string;
@@ -28,13 +31,13 @@ export interface Peer {
   readonly mostEvents?: number;
   /** How often its consumer looks for jobs, in ms, where it hears of them in no other way. */
   readonly pollMs?: number;
-  /** In an empty database of its own. */
-  readonly open: (url: string) => Promise<OpenedPeer>;
+  /** In a place that is empty. */
+  readonly open: (scratch: Scratch) => Promise<OpenedPeer>;
 }
 
-/** A peer in its database. */
+/** A peer in its place. */
 export interface PeerInUse {
   readonly peer: Peer;
-  readonly url: string;
+  readonly scratch: Scratch;
   readonly opened: OpenedPeer;
 }

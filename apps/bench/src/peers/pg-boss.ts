@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EventInput } from "@rheo/core";
 import type PgBoss from "pg-boss";
 import { versionOf } from "../machine.ts";
+import type { Scratch } from "../scratch.ts";
 import type { OpenedPeer, Peer, Purpose } from "./peer.ts";
 
 const QUEUE = "bench";
@@ -50,7 +51,7 @@ const byWork: Consume = async (boss, purpose, handle) => {
   return () => boss.offWork(QUEUE);
 };
 
-const open = async (url: string, consume: Consume): Promise<OpenedPeer> => {
+const open = async ({ url }: Scratch, consume: Consume): Promise<OpenedPeer> => {
   const { default: Boss } = await import("pg-boss");
   const boss = new Boss({ connectionString: url, max: CONNECTIONS });
   boss.on("error", () => undefined); // what fails is tried again; if it is not, the drain does not end, which is reported
@@ -69,14 +70,16 @@ const open = async (url: string, consume: Consume): Promise<OpenedPeer> => {
 };
 
 export const pgBossByFetch: Peer = {
+  store: "postgres",
   name: "pg-boss by hand",
   version: versionOf("pg-boss"),
   settings: { append: "insert, send", drain: `fetch/complete ${BATCH} in ${LOOPS} loops, priority off` },
   recovery: "documented, not measured: jobs expire 15 min after their start (expireInSeconds), seen by maintenance every 2 min",
-  open: (url) => open(url, byFetch),
+  open: (scratch) => open(scratch, byFetch),
 };
 
 export const pgBossByWork: Peer = {
+  store: "postgres",
   name: "pg-boss work()",
   version: versionOf("pg-boss"),
   settings: {
@@ -85,5 +88,5 @@ export const pgBossByWork: Peer = {
   },
   recovery: null,
   pollMs: POLL_SECONDS * 1_000,
-  open: (url) => open(url, byWork),
+  open: (scratch) => open(scratch, byWork),
 };

@@ -1,14 +1,13 @@
-/** A consumer process: `node member.js URL SCHEMA hold|ack`. It tells its parent of each handler that starts, and ends with it. */
+/** A consumer process: `node member.js URL hold|ack`. It tells its parent of each handler that starts, and ends with it. */
 import { Rheo } from "@rheo/core";
-import { postgres } from "@rheo/postgres";
 import { defineConsumer, supervise } from "@rheo/runtime";
 import { handler } from "@rheo/runtime/handler";
 
-const [url = "", schema = "", manner = "ack"] = process.argv.slice(2);
+const [url = "", manner = "ack"] = process.argv.slice(2);
 
 process.once("disconnect", () => process.exit());
 
-const rheo = await Rheo.open({ backend: postgres({ url, schema }) });
+const rheo = await Rheo.open(url);
 const noted = handler(async () => {
   process.send?.("started");
   if (manner === "hold") await new Promise(() => undefined); // until the process is killed

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineConsumer, supervise } from "@rheo/runtime";
 import type { PeerInUse } from "../peers/peer.ts";
-import { vacuum } from "../postgres-host.ts";
 import { type Question, rate, type Scale, secondsOf } from "../question.ts";
 import { sampleEvents } from "../sample.ts";
 import { type Opened, type System, tidy } from "../systems.ts";
@@ -17,14 +16,14 @@ export const backlog = async ({ rheo, place }: Opened, events: number): Promise<
   await rheo.createStream("bench");
   await rheo.createGroup("bench", "drain");
   for (let from = 0; from < events; from += APPEND) await rheo.appendMany("bench", sampleEvents(from, APPEND));
-  await tidy(place);
+  if (place.kind === "server") await tidy(place);
 };
 
 /**
  * Until so many events are settled, and the lag is 0. The lag is asked for at the end only: asked for all along, it would cost the
  * store a good part of what is measured.
  */
-const settledAll = async ({ rheo }: Opened, events: number): Promise<void> => {
+export const settledAll = async ({ rheo }: Opened, events: number): Promise<void> => {
   let settled = 0;
   await new Promise<void>((resolve) =>
     rheo.events.on("lease.settled", ({ acked }) => {
@@ -55,9 +54,9 @@ const drainWith = async (system: System, { events }: Scale, execution: "inline" 
 };
 
 /** From the first call of a handler that does next to nothing until all is completed. */
-const drainPeer = async ({ opened, url }: PeerInUse, events: number): Promise<number> => {
+const drainPeer = async ({ peer, opened, scratch }: PeerInUse, events: number): Promise<number> => {
   for (let from = 0; from < events; from += APPEND) await opened.enqueue(sampleEvents(from, APPEND));
-  await vacuum(url);
+  await tidy({ store: peer.store, url: scratch.url });
   let startMs = 0;
   let handled = 0;
   let resolveAll = (): void => undefined;

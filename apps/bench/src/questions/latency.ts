@@ -33,7 +33,7 @@ const acrossInstances = async (system: System, { pings }: Scale): Promise<readon
   const opened = await system.open();
   const { place } = opened;
   const samples: Sample[] = [];
-  if (place.kind === "schema") {
+  if (place.kind === "server") {
     const sender = await openAgain(place);
     samples.push(...percentiles(`${NAME}, from another instance`, system, await ping(opened, sender, pings)));
     await sender.close();
@@ -47,7 +47,7 @@ export const latency: Question = {
   title: "append → handler when idle",
   ask: async (system, scale) => [
     ...(await withinInstance(system, scale)),
-    ...(system.kind === "schema" ? await acrossInstances(system, scale) : []),
+    ...(system.kind === "server" ? await acrossInstances(system, scale) : []),
   ],
   ofPeers: {
     asked: "latency",

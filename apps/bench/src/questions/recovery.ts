@@ -9,7 +9,7 @@ const EVENTS = 100;
 
 /** Times in ms from the kill to the first and to the last start of a handler in the sibling. */
 const recover = async ({ rheo, place }: Opened): Promise<{ first: number; last: number }> => {
-  if (place.kind !== "schema") throw new RangeError("processes share a server only");
+  if (place.kind !== "server") throw new RangeError("processes share a server only");
   await rheo.createStream("bench");
   await rheo.createGroup("bench", "recovery", { leaseMs: LEASE_MS });
   await rheo.appendMany("bench", sampleEvents(0, EVENTS));
@@ -30,7 +30,7 @@ const recover = async ({ rheo, place }: Opened): Promise<{ first: number; last: 
 export const recovery: Question = {
   name: "recovery",
   title: "SIGKILL of a process → its events elsewhere",
-  fits: (system) => system.kind === "schema",
+  fits: (system) => system.kind === "server",
   ask: async (system): Promise<readonly Sample[]> => {
     const opened = await system.open();
     const { first, last } = await recover(opened);

@@ -3,6 +3,7 @@ import { type Question, rate, type Sample, secondsOf } from "../../question.ts";
 import type { Place } from "../../systems.ts";
 import { backlog } from "../drain.ts";
 import { readAllOfSchema } from "./postgres.ts";
+import { readAllOfKeys } from "./redis.ts";
 import { readAllOfFile } from "./sqlite.ts";
 
 const readAll = async (place: Place, limit: number): Promise<unknown> => {
@@ -11,8 +12,8 @@ const readAll = async (place: Place, limit: number): Promise<unknown> => {
       throw new RangeError("there is nothing below the memory store to read");
     case "file":
       return readAllOfFile(place.file, place.synchronous, limit);
-    case "schema":
-      return readAllOfSchema(place.url, place.schema, limit);
+    case "server":
+      return (place.store === "postgres" ? readAllOfSchema : readAllOfKeys)(place.url, place.name, limit);
     default:
       return place satisfies never;
   }
