@@ -8,8 +8,13 @@ const PACKAGES = [
   "packages/core",
   "packages/backends/memory",
   "packages/backends/sqlite",
+  "packages/backends/postgres",
+  "packages/backends/redis",
   "packages/runtime",
+  "packages/pipeline",
   "packages/testing",
+  "packages/cli",
+  "packages/rheo",
 ];
 const folder = mkdtempSync(join(tmpdir(), "rheo-pack-"));
 const run = (command, args) => execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
