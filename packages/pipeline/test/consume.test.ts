@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import {
   fill,
   lagOf,
+  type Meddling,
   meddled,
   numbers,
   openOrders,
@@ -113,6 +114,19 @@ describe("a loop over consume", () => {
     await turns();
     await fill(rheo, ["late"]);
     expect((await next).value?.event.payload).toBe("late");
+  });
+
+  test("is woken by an append that a fetch in flight has missed", async () => {
+    const meddling: Meddling = {};
+    await using rheo = await openOrders({ clock: new FrozenClock(), backend: meddled(memory(), meddling) });
+    await using leases = consume(rheo, "orders", "g");
+    meddling.exchange = async (call) => {
+      const answer = await call(); // nothing
+      meddling.exchange = undefined;
+      await fill(rheo, ["late"]);
+      return answer;
+    };
+    expect((await leases.next()).value?.event.payload).toBe("late");
   });
 
   test("polls an idle group every pollMs, give or take a fifth", async () => {

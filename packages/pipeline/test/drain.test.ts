@@ -103,6 +103,34 @@ describe("drain", () => {
     expect(await lagOf(rheo)).toBe(5);
   });
 
+  test("waits for a handler whose lease is lost, too", async () => {
+    const clock = new FrozenClock();
+    await using rheo = await openOrders({ clock, payloads: numbers(2), group: { leaseMs: 1_000 } });
+    const { promise, open } = gate();
+    let isOver = false;
+    const running = run(
+      rheo,
+      async ({ data, signal }) => {
+        if (data === 0) return;
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        await promise;
+        isOver = true;
+      },
+      { maxDemand: 1 },
+    );
+    await until("the second runs", () => running.stats().acked === 1 && running.stats().processing === 1);
+    const another = record(rheo, "lease.lost");
+    running.pause();
+    await rheo.replay("orders", "g", { fromSequence: 1 });
+    await pass(clock, 400);
+    expect(another.length).toBe(1);
+    const drained = running.drain({ timeoutMs: 60_000 });
+    await pass(clock, 1_000);
+    expect([running.state, running.stats().held]).toEqual(["draining", 0]);
+    open();
+    expect([await drained, isOver]).toEqual([true, true]);
+  });
+
   test("can be taken back while it is not complete", async () => {
     await using rheo = await openOrders({ clock: new FrozenClock(), payloads: numbers(10) });
     const { promise, open } = gate();

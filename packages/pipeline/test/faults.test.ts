@@ -190,15 +190,18 @@ describe("a store that does not answer at the end", () => {
       payloads: numbers(5),
       group: { leaseMs: 60_000 },
     });
-    const leases = consume(rheo, "orders", "g", { maxDemand: 1 });
+    const leases = consume(rheo, "orders", "g", { maxDemand: 2 });
     const { value } = await leases.next();
+    const other = (await leases.next()).value;
     await turns();
     const hang = gate<unknown>();
     meddling.exchange = () => hang.promise;
     const ack = value?.ack();
     await turns();
     const startMs = clock.now();
-    await whilePassing(clock, leases.close(), 10);
+    const closing = leases.close();
+    expect(other?.signal.aborted).toBe(true); // at once
+    await whilePassing(clock, closing, 10);
     expect(clock.now() - startMs).toBeLessThanOrEqual(2_100);
     await expect(ack).rejects.toMatchObject({ code: "outcome_unknown" });
     meddling.exchange = undefined;
@@ -246,11 +249,13 @@ describe("a renewal that fails", () => {
       payloads: numbers(3),
       group: { leaseMs: 1_000 },
     });
+    const lost = record(rheo, "lease.lost");
     const leases = consume(rheo, "orders", "g", { maxDemand: 2 });
     const { value } = await leases.next();
     meddling.renew = () => Promise.reject(unavailable());
     await pass(clock, 1_200, 20);
     expect(value?.signal.aborted).toBe(true);
+    expect(lost.map(({ sequence, why }) => [sequence, why])).toEqual([[1, "expired"]]);
     const next = leases.next(); // 2 waited, and was given up
     await pass(clock, 500, 20);
     expect(await sequencesOf(rheo)).toEqual([1, 2]); // 3 is not fetched, since it could not be kept

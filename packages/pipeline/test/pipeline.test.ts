@@ -198,18 +198,22 @@ describe("a processor", () => {
     expect(running.stats()).toMatchObject({ acked: 3, processing: 0 });
   });
 
-  test("does not keep the thread from others, though it never waits", async () => {
-    await using rheo = await openOrders({ payloads: numbers(2_000) });
-    let others = 0;
-    const other = setInterval(() => (others += 1), 1);
-    await using _running = run(rheo, () => {
-      const endMs = performance.now() + 0.02;
-      while (performance.now() < endMs); // some work
-    });
-    await rheo.whenCaughtUp("orders", "g");
-    clearInterval(other);
-    expect(others).toBeGreaterThan(2);
-  });
+  test.each(["at once", "with a promise"])(
+    "does not keep the thread from others, though it ends %s and never waits",
+    async (how) => {
+      await using rheo = await openOrders({ payloads: numbers(2_000) });
+      let others = 0;
+      const other = setInterval(() => (others += 1), 1);
+      await using _running = run(rheo, () => {
+        const endMs = performance.now() + 0.02;
+        while (performance.now() < endMs); // some work
+        return how === "at once" ? undefined : Promise.resolve();
+      });
+      await rheo.whenCaughtUp("orders", "g");
+      clearInterval(other);
+      expect(others).toBeGreaterThan(2);
+    },
+  );
 
   test("is handed what is appended later, without a poll", async () => {
     await using rheo = await openOrders({ clock: new FrozenClock() });
@@ -367,18 +371,19 @@ describe("a pipeline that cannot go on", () => {
 
   test("since its group was deleted stops, and its handlers are told", async () => {
     const clock = new WatchedClock();
-    await using rheo = await openOrders({ clock, payloads: numbers(2) });
+    await using rheo = await openOrders({ clock, payloads: numbers(3) });
     const { promise } = gate();
     const signals: AbortSignal[] = [];
     const running = run(
       rheo,
-      ({ signal }) => {
+      ({ signal, data }) => {
+        if (data === 2) return undefined;
         signals.push(signal);
         return promise;
       },
-      { onError: () => undefined },
+      { onError: () => undefined, batchers: { b: { size: 5, waitMs: 60_000, handle: () => undefined } } },
     );
-    await until("two run", () => signals.length === 2);
+    await until("two run, and one waits", () => signals.length === 2 && running.stats().batchers.b?.waiting === 1);
     await rheo.deleteGroup("orders", "g", { confirm: true });
     await pass(clock, 1_000);
     expect(await running.failure).toMatchObject({ code: "group_not_found" });

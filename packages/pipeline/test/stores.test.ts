@@ -1,8 +1,20 @@
 /** The same on every store: what flows, who may settle, who takes over. */
-import { ack, Rheo } from "@rheo/core";
+import { ack, FrozenClock, Rheo } from "@rheo/core";
 import { consume, pipeline } from "@rheo/pipeline";
 import { afterAll, describe, expect, test } from "vitest";
-import { fill, lagOf, numbers, sequencesOf, until } from "./fixtures/store.ts";
+import {
+  fill,
+  gate,
+  lagOf,
+  type Meddling,
+  meddled,
+  numbers,
+  openOrders,
+  pass,
+  record,
+  sequencesOf,
+  until,
+} from "./fixtures/store.ts";
 import { memoryStore, PostgresStores, sqliteStore, type TestStore } from "./fixtures/stores.ts";
 
 const server = new PostgresStores();
@@ -156,6 +168,45 @@ describe.each(stores)("on %s", (_, make) => {
       await note("acked");
     });
     expect([await lagOf(rheo), await notes.all(), leases.held]).toEqual([0, ["acked"], 0]);
+    return undefined;
+  });
+
+  test("a lease is not renewed while its ack in a transaction is under way, which would wait for that", async () => {
+    const store = await make();
+    if (store.notes === null) return store.dispose();
+    const clock = new FrozenClock();
+    const meddling: Meddling = {};
+    const rheo = await openOrders({
+      backend: meddled(store.open(), meddling),
+      clock,
+      payloads: numbers(2),
+      group: { leaseMs: 3_000 },
+    });
+    const leases = consume(rheo, "orders", "g");
+    const { value } = await leases.next();
+    const renewed = record(rheo, "lease.renewed");
+    await store.notes.transact(async (transaction) => {
+      const under = gate();
+      let isUnderWay = false;
+      meddling.exchange = async (call) => {
+        isUnderWay = true;
+        await under.promise;
+        return call();
+      };
+      const acked = value?.ack({ transaction });
+      await until("it is under way", () => isUnderWay);
+      meddling.renew = async () => ({ expiresAtMs: clock.now() + 3_000, stale: [[null]] }); // of the other
+      await pass(clock, 1_000, 100);
+      meddling.exchange = undefined;
+      under.open();
+      await acked;
+    });
+    expect(renewed.map(({ count }) => count)).toEqual([1]);
+    meddling.renew = undefined;
+    await leases.close();
+    expect(await lagOf(rheo)).toBe(1);
+    await rheo.close();
+    await store.dispose();
     return undefined;
   });
 

@@ -33,7 +33,7 @@ export class LeaseReadable<Payload> extends Readable implements LeaseStream<Payl
     if (!this.#isFilling) this.#fill().catch((error: Error) => this.destroy(error));
   }
 
-  /** Until the stream has enough. */
+  /** Until the stream has enough: it asks again after each push, while it has room. */
   async #fill(): Promise<void> {
     this.#isFilling = true;
     while (this.#isWanted && !this.#isOver) {
@@ -41,8 +41,7 @@ export class LeaseReadable<Payload> extends Readable implements LeaseStream<Payl
       const waiting = this.#source.takeNow();
       const result = waiting === null ? await this.#source.next() : null;
       this.#isOver = result?.done === true;
-      const hasRoom = this.push(waiting ?? result?.value ?? null);
-      this.#isWanted ||= hasRoom;
+      this.push(waiting ?? result?.value ?? null);
     }
     this.#isFilling = false;
   }

@@ -193,11 +193,13 @@ export class Batcher {
   }
 
   #finish(batch: Batch, ours: readonly OwnedMessage[], value: unknown): void {
+    let outcomes: readonly Outcome[];
     try {
-      this.#end(batch, ours, readBatchHandled(value, ours.length));
+      outcomes = readBatchHandled(value, ours.length);
     } catch (cause) {
-      this.#fail(batch, ours, cause);
+      return this.#fail(batch, ours, cause);
     }
+    this.#end(batch, ours, outcomes);
   }
 
   #fail(batch: Batch, ours: readonly OwnedMessage[], cause: unknown): void {

@@ -2,7 +2,7 @@
  * Runs handlers in worker threads. A session on a free thread begins with a slice, and is given further ones when it asks; what
  * becomes of each delivery is read from the memory shared with that thread, while it is out and when it is over. When a thread
  * dies, what had finished is settled as it finished, what had not begun goes out again at once and uncharged, and what ran is
- * judged by `blame`.
+ * judged (`thread-death.ts`). Timeouts are in `thread-times.ts`.
  */
 import type { Outcome } from "@rheo/core";
 import type { TaskEnd } from "../pool/pool.ts";
@@ -13,26 +13,24 @@ import { pack, Slice } from "../pool/slice.ts";
 import type { Feeder, Slots } from "../pool/slots.ts";
 import { waitAtMost } from "../time-limit.ts";
 import { Batcher } from "./batcher.ts";
-import { blame } from "./blame.ts";
-import { type Batch, LOST, type Place, RUNNING } from "./ledger.ts";
+import { type Batch, LOST, type Place } from "./ledger.ts";
 import {
-  type AbortCause,
   INTERRUPT_GRACE_MS,
   LOST_GRACE_MS,
   type Runner,
   type RunnerHost,
   SETUP_MS,
   settleOutcome,
-  TIMEOUT_GRACE_MS,
   tellTimeout,
   timeoutOutcome,
 } from "./runner.ts";
+import { type At, crashOutcome, judge, leftoversOf } from "./thread-death.ts";
+import { ENDED_BY_STOP, kill, ThreadTimes } from "./thread-times.ts";
 
 /** Threads that died in a row without having begun anything: then the group fails, and its supervisor backs off. */
 const MAX_BARREN_DEATHS = 5;
 /** A slice that is out for longer turned out to be too large: what it has not begun goes to whoever is free. */
 const OVERLONG_MS = 100;
-const ENDED_BY_STOP = "the consumer has stopped";
 const RELEASED: Outcome = { kind: "release" };
 
 /** What a slice is made of. */
@@ -41,18 +39,13 @@ interface Load {
   readonly batches: readonly number[] | null;
 }
 
-/** A delivery of a slice. */
-interface At {
-  readonly slice: Slice;
-  readonly index: number;
-}
-
 export class ThreadRunner implements Runner, Feeder {
   readonly #host: RunnerHost;
   readonly #slots: Slots;
   readonly #module: string;
   readonly #batcher: Batcher | null;
   readonly #isRun: boolean;
+  readonly #times: ThreadTimes;
   readonly #sizer = new SliceSizer();
   readonly #sessions = new Set<Session>();
   /** Each goes out alone; those of a run one after another. */
@@ -65,6 +58,7 @@ export class ThreadRunner implements Runner, Feeder {
     this.#host = host;
     this.#slots = slots;
     this.#module = module;
+    this.#times = new ThreadTimes(host, slots);
     const { batch } = host.consumer;
     this.#isRun = batch?.by != null;
     this.#batcher = batch === null ? null : new Batcher(host, batch, () => this.pump());
@@ -129,7 +123,7 @@ export class ThreadRunner implements Runner, Feeder {
         const at = slice.indexOf(batch, index);
         if (at < 0) continue;
         if (slice.cancel(at)) this.#returnOne(slice.placeAt(at));
-        else this.#abortAll(session, slice, [at], "lost", reason, LOST_GRACE_MS);
+        else this.#times.abort(session, slice, [at], { cause: "lost", reason, graceMs: LOST_GRACE_MS });
         return;
       }
     }
@@ -147,7 +141,7 @@ export class ThreadRunner implements Runner, Feeder {
           const { batch, index } = slice.placeAt(at);
           this.#host.ledger.interrupt(batch, index);
         }
-        this.#abortAll(session, slice, running, "interrupted", reason, INTERRUPT_GRACE_MS);
+        this.#times.abort(session, slice, running, { cause: "interrupted", reason, graceMs: INTERRUPT_GRACE_MS });
       }
     }
   }
@@ -173,7 +167,7 @@ export class ThreadRunner implements Runner, Feeder {
   async #finish(session: Session): Promise<void> {
     const { clock } = this.#host.internals;
     const hasEnded = session.isDone && (await waitAtMost(clock, INTERRUPT_GRACE_MS, session.running.ended));
-    if (!hasEnded) this.#kill(session, ENDED_BY_STOP);
+    if (!hasEnded) kill(session, ENDED_BY_STOP);
     await session.running.ended;
   }
 
@@ -186,7 +180,7 @@ export class ThreadRunner implements Runner, Feeder {
       let isFirst = true;
       for (const slice of session.slices) {
         this.#collect(session, slice);
-        this.#checkTimes(session, slice, nowMs);
+        this.#times.check(session, slice, nowMs);
         this.#checkProgress(session, slice, nowMs - slice.sentAtMs, isFirst && session.announced === 1);
         isFirst = false;
       }
@@ -310,7 +304,7 @@ export class ThreadRunner implements Runner, Feeder {
     if (!isLoading || slice.hasBegun) return this.#shorten(slice);
     if (ageMs <= SETUP_MS) return;
     const { stream, group } = this.#host.consumer;
-    this.#kill(session, `its setup did not end within ${SETUP_MS} ms`);
+    kill(session, `its setup did not end within ${SETUP_MS} ms`);
     this.#host.fail(new Error(`The setup of ${stream}/${group} did not end within ${SETUP_MS} ms.`));
   }
 
@@ -364,10 +358,8 @@ export class ThreadRunner implements Runner, Feeder {
 
   #answered(session: Session, failure: string | null): void {
     for (const memory of session.retired) this.#slots.recycle(memory);
-    for (const slice of session.slices) {
-      const { running, queued } = slice.leftovers();
-      this.#returnAll([...running, ...queued].map((index) => ({ slice, index })));
-    }
+    const { running, queued } = leftoversOf(session);
+    this.#returnAll([...running, ...queued]);
     if (failure === null) return;
     const { stream, group } = this.#host.consumer;
     this.#host.fail(new Error(`The handler of ${stream}/${group} could not be set up: ${failure}`));
@@ -376,14 +368,8 @@ export class ThreadRunner implements Runner, Feeder {
   // Deaths
 
   #died(session: Session, threadId: number, reason: string): void {
-    const running: At[] = [];
-    const queued: At[] = [];
-    for (const slice of session.slices) {
-      const left = slice.leftovers();
-      running.push(...left.running.map((index) => ({ slice, index })));
-      queued.push(...left.queued.map((index) => ({ slice, index })));
-    }
-    const { guilty, suspects, innocent, released } = this.#judge(session, running);
+    const { running, queued } = leftoversOf(session);
+    const { guilty, suspects, innocent, released } = judge(session, running, this.#isRun);
     this.#suspects.push(...suspects.map(({ slice, index }) => ({ place: slice.placeAt(index), call: slice.callAt(index) })));
     for (const at of guilty) this.#charge(session, at, reason);
     this.#releaseAll(released.map(({ slice, index }) => slice.placeAt(index)));
@@ -392,30 +378,6 @@ export class ThreadRunner implements Runner, Feeder {
     const redispatched = running.length - guilty.length + queued.length;
     this.#host.internals.emit("thread.died", { threadId, reason, charged: guilty.length, redispatched });
     this.#countBarren(running.length === 0 && !session.killed, reason);
-  }
-
-  #judge(session: Session, running: readonly At[]): Record<"guilty" | "suspects" | "innocent" | "released", readonly At[]> {
-    const at = (number: number): At => running[number] ?? fail(number);
-    const verdict = blame({
-      running: running.map((_, number) => number),
-      wasKilled: session.killed,
-      counts: (number) => this.#counts(at(number)),
-      isLate: (number) => at(number).slice.isLate(at(number).index),
-      wasAborted: (number) => at(number).slice.memory.wasAborted(at(number).index),
-    });
-    const guilty = verdict.guilty.map(at);
-    const others = { suspects: verdict.suspects.map(at), innocent: verdict.innocent.map(at) };
-    if (!this.#isRun) return { guilty, released: [], ...others };
-    // of a run only the first is charged: what is behind it had to wait for it
-    const calls = guilty.map(({ slice, index }) => slice.callAt(index));
-    const isFirst = (_: At, number: number): boolean => calls.indexOf(calls[number] ?? "") === number;
-    return { guilty: guilty.filter(isFirst), released: guilty.filter((one, number) => !isFirst(one, number)), ...others };
-  }
-
-  /** Not when its lease is lost or it was told to end: then nothing is charged. */
-  #counts({ slice, index }: At): boolean {
-    const place = slice.placeAt(index);
-    return place.batch.states[place.index] === RUNNING;
   }
 
   #verdict({ slice, index }: At, reason: string): Outcome {
@@ -473,43 +435,6 @@ export class ThreadRunner implements Runner, Feeder {
     return this.#host.ledger.giveBack(batch, index);
   }
 
-  // Times
-
-  #checkTimes(session: Session, slice: Slice, nowMs: number): void {
-    const { timeoutMs } = this.#host.consumer;
-    if (timeoutMs !== null) this.#timeOut(session, slice, timeoutMs, nowMs);
-    if (slice.aborts.size === 0) return;
-    for (const index of slice.runningNow()) {
-      const abort = slice.aborts.get(index);
-      if (abort !== undefined && abort.untilMs <= nowMs) return this.#kill(session, endedReason(abort.cause, timeoutMs));
-    }
-  }
-
-  #timeOut(session: Session, slice: Slice, timeoutMs: number, nowMs: number): void {
-    const over = slice.runningNow().filter((index) => slice.isOver(index, timeoutMs, nowMs) && !slice.aborts.has(index));
-    const reason = new DOMException(`The handler timed out after ${timeoutMs} ms.`, "TimeoutError");
-    this.#abortAll(session, slice, over, "timed out", reason, TIMEOUT_GRACE_MS);
-  }
-
-  #abortAll(session: Session, slice: Slice, indexes: readonly number[], cause: AbortCause, reason: Error, graceMs: number): void {
-    if (indexes.length === 0) return;
-    const untilMs = this.#monotonic() + graceMs;
-    for (const index of indexes)
-      slice.aborts.set(index, { cause, untilMs: Math.min(untilMs, slice.aborts.get(index)?.untilMs ?? untilMs) });
-    this.#slots.abort(session.gate.threadId, {
-      kind: "abort",
-      slice: slice.id,
-      indexes,
-      name: reason.name === "TimeoutError" ? reason.name : "AbortError",
-      message: reason.message,
-    });
-  }
-
-  #kill(session: Session, reason: string): void {
-    session.killed = true;
-    session.running.terminate(reason);
-  }
-
   #monotonic(): number {
     return this.#host.internals.clock.monotonic();
   }
@@ -517,28 +442,3 @@ export class ThreadRunner implements Runner, Feeder {
 
 /** Calls that a thread must get through in the time of a slice before any are sent ahead of free handlers. */
 const MIN_AHEAD = 2;
-
-const fail = (number: number): never => {
-  throw new RangeError(`There is no delivery ${number}.`);
-};
-
-/** At once the first time, so that a crash costs no time; then by the group's policy. */
-const crashOutcome = ({ batch }: Place, reason: string): Outcome => ({
-  kind: "retry",
-  delayMs: batch.attempt === 1 ? 0 : null,
-  reason: `The thread died while it handled this event: ${reason}`,
-  stack: null,
-});
-
-const endedReason = (cause: AbortCause, timeoutMs: number | null): string => {
-  switch (cause) {
-    case "timed out":
-      return `a handler timed out after ${timeoutMs ?? 0} ms and did not heed its signal`;
-    case "interrupted":
-      return ENDED_BY_STOP;
-    case "lost":
-      return "a handler went on after its lease was lost";
-    default:
-      return cause satisfies never;
-  }
-};

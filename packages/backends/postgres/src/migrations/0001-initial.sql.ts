@@ -210,12 +210,12 @@ CROSS JOIN LATERAL (
   FROM @.partitions q WHERE q.stream_id = g.stream_id AND q.partition = p.partition
 ) w;
 
--- For people and other programs: read only, and the columns stay when the tables change.
+-- For people and other programs: read only, and the columns stay when the tables change. Streams whose names begin with _ are Rheo's own.
 CREATE VIEW @.events_view AS
 SELECT s.name AS stream, e.partition, e.sequence, e.id, e.timestamp, e.type, e.key, e.metadata, e.payload
-FROM @.events e JOIN @.streams s USING (stream_id);
+FROM @.events e JOIN @.streams s USING (stream_id) WHERE left(s.name, 1) <> '_';
 
 CREATE VIEW @.lag_view AS
 SELECT s.name AS stream, g.name AS group_name, f.partition, f.frontier, f.high_watermark, f.high_watermark - f.frontier AS lag, f.skipped
-FROM @.frontiers f JOIN @.groups g USING (group_id) JOIN @.streams s ON s.stream_id = f.stream_id;
+FROM @.frontiers f JOIN @.groups g USING (group_id) JOIN @.streams s ON s.stream_id = f.stream_id WHERE left(s.name, 1) <> '_';
 `;

@@ -154,11 +154,11 @@ CREATE TABLE rheo_indexes (
   PRIMARY KEY (stream_id, path)
 ) STRICT, WITHOUT ROWID;
 
--- For people and other programs: read only, and the columns stay when the tables change.
+-- For people and other programs: read only, and the columns stay when the tables change. Streams whose names begin with _ are Rheo's own.
 CREATE VIEW rheo_events_view AS
 SELECT s.name AS stream, e.partition, e.sequence, e.id, strftime('%Y-%m-%dT%H:%M:%fZ', e.time_ms / 1000.0, 'unixepoch') AS time,
   e.type, e.key, e.metadata, e.payload
-FROM rheo_events e JOIN rheo_streams s USING (stream_id);
+FROM rheo_events e JOIN rheo_streams s USING (stream_id) WHERE substr(s.name, 1, 1) <> '_';
 
 CREATE VIEW rheo_lag_view AS
 SELECT stream, group_name, partition, frontier, high_watermark, high_watermark - frontier AS lag
@@ -173,5 +173,6 @@ FROM (
   JOIN rheo_groups g USING (group_id)
   JOIN rheo_streams s USING (stream_id)
   JOIN rheo_partitions p ON p.stream_id = g.stream_id AND p.partition = h.partition
-);
+)
+WHERE substr(stream, 1, 1) <> '_';
 `;
