@@ -109,7 +109,7 @@ export class ThreadPool {
     this.#options = options;
     this.#channel = `rheo-runtime-${process.pid}-${++pools}`;
     this.#piscina = new Piscina<ThreadTask, ThreadAnswer>({
-      filename: new URL("./thread.js", import.meta.url).href,
+      filename: new URL("./thread-entry.cjs", import.meta.url).href,
       minThreads: options.threads,
       maxThreads: options.threads,
       concurrentTasksPerWorker: 1,
