@@ -130,7 +130,7 @@ describe("a batch", () => {
     const first = gate();
     const handle = (): Promise<void> | undefined => (++batches === 1 ? first.promise : undefined);
     await using running = run(rheo, { default: { size: 1, handle } }, { maxDemand: 10_000 });
-    await until("ten thousand wait", () => running.stats().held === 10_000);
+    await until("all others wait", () => running.stats().batchers.default?.waiting === 9_999);
     first.open();
     await rheo.whenCaughtUp("orders", "g");
     expect(batches).toBe(20_000);

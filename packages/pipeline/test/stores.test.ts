@@ -2,19 +2,7 @@
 import { ack, FrozenClock, Rheo } from "@rheo/core";
 import { consume, pipeline } from "@rheo/pipeline";
 import { afterAll, describe, expect, test } from "vitest";
-import {
-  fill,
-  gate,
-  lagOf,
-  type Meddling,
-  meddled,
-  numbers,
-  openOrders,
-  pass,
-  record,
-  sequencesOf,
-  until,
-} from "./fixtures/store.ts";
+import { fill, gate, lagOf, type Meddling, meddled, numbers, openOrders, pass, sequencesOf, until } from "./fixtures/store.ts";
 import { memoryStore, PostgresStores, sqliteStore, type TestStore } from "./fixtures/stores.ts";
 
 const server = new PostgresStores();
@@ -184,7 +172,7 @@ describe.each(stores)("on %s", (_, make) => {
     });
     const leases = consume(rheo, "orders", "g");
     const { value } = await leases.next();
-    const renewed = record(rheo, "lease.renewed");
+    const renewed: (readonly number[])[] = [];
     await store.notes.transact(async (transaction) => {
       const under = gate();
       let isUnderWay = false;
@@ -195,13 +183,16 @@ describe.each(stores)("on %s", (_, make) => {
       };
       const acked = value?.ack({ transaction });
       await until("it is under way", () => isUnderWay);
-      meddling.renew = async () => ({ expiresAtMs: clock.now() + 3_000, stale: [[null]] }); // of the other
+      meddling.renew = async (_, { items }) => {
+        renewed.push(...items.map(({ sequences }) => sequences));
+        return { expiresAtMs: clock.now() + 3_000, stale: items.map(({ sequences }) => sequences.map(() => null)) };
+      };
       await pass(clock, 1_000, 100);
       meddling.exchange = undefined;
       under.open();
       await acked;
     });
-    expect(renewed.map(({ count }) => count)).toEqual([1]);
+    expect(renewed).toEqual([[2]]);
     meddling.renew = undefined;
     await leases.close();
     expect(await lagOf(rheo)).toBe(1);

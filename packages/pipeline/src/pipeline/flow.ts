@@ -102,6 +102,7 @@ export class Flow {
       else this.#lineUp(delivery, this.#order);
     }
     this.pump();
+    this.#host.intake.pump();
   }
 
   /** Begins nothing more, and gives back what has not begun. With `drain`, batches do not wait to be full any longer. */
@@ -143,7 +144,7 @@ export class Flow {
 
   /** Starts what may start. */
   pump(): void {
-    if (!this.#isOpen || this.#isBursting || this.#turn !== null) return;
+    if (!this.#isOpen || this.#isBursting || this.#turn !== null || this.#ready.length === 0) return;
     if (this.#turns.isOver) this.#later();
     else this.#burst();
   }

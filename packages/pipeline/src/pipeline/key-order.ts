@@ -19,7 +19,8 @@ export interface Line {
   readonly key: string;
   /** One is in a processor, or about to be. */
   isBusy: boolean;
-  readonly waiting: Queue<MessageDelivery>;
+  /** Null until one has to wait. */
+  waiting: Queue<MessageDelivery> | null;
   /** Batches that hold some, and are not done, in order; all for one destination. */
   readonly batches: Batch[];
   destination: Destination | null;
@@ -49,10 +50,10 @@ export class KeyOrder {
 
   /** Whether a message may begin now; if not, it comes back from {@link leave}. */
   arrive(message: OwnedMessage, key: string): boolean {
-    const line = this.#lines.get(key) ?? newLine(key);
-    this.#lines.set(key, line);
+    const line = this.#lines.get(key) ?? this.#begin(key);
     message.line = line;
     if (line.isBusy) {
+      line.waiting ??= new Queue();
       line.waiting.push(message.delivery);
       this.#waiting += 1;
       return false;
@@ -82,7 +83,7 @@ export class KeyOrder {
   /** A message is in no processor any more. The next of its key, which may begin now. */
   leave(line: Line | null): MessageDelivery | null {
     if (line === null) return null;
-    const next = line.waiting.shift();
+    const next = line.waiting?.shift();
     if (next !== undefined) {
       this.#waiting -= 1;
       return next;
@@ -111,7 +112,7 @@ export class KeyOrder {
   /** Takes out everything that has not begun. */
   takeWaiting(): MessageDelivery[] {
     this.#waiting = 0;
-    return [...this.#lines.values()].flatMap((line) => line.waiting.drain());
+    return [...this.#lines.values()].flatMap((line) => line.waiting?.drain() ?? []);
   }
 
   /** Takes out everything that waits for batches; its lines may go on. */
@@ -124,18 +125,15 @@ export class KeyOrder {
     });
   }
 
+  #begin(key: string): Line {
+    const line = { key, isBusy: false, waiting: null, batches: [], destination: null, stalled: null };
+    this.#lines.set(key, line);
+    return line;
+  }
+
   #forget(line: Line): void {
-    if (!line.isBusy && line.batches.length === 0 && line.waiting.length === 0) this.#lines.delete(line.key);
+    if (!line.isBusy && line.batches.length === 0) this.#lines.delete(line.key);
   }
 }
-
-const newLine = (key: string): Line => ({
-  key,
-  isBusy: false,
-  waiting: new Queue(),
-  batches: [],
-  destination: null,
-  stalled: null,
-});
 
 const isSame = (a: Destination | null, b: Destination): boolean => a !== null && a.batcher === b.batcher && a.key === b.key;
