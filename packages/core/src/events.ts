@@ -5,6 +5,7 @@
 import { channel } from "node:diagnostics_channel";
 import { EventEmitter } from "eventemitter3";
 import type { StaleReason } from "./errors.ts";
+import { guarded } from "./guarded.ts";
 
 interface InStream {
   readonly stream: string;
@@ -133,7 +134,7 @@ export const createEvents = (instance: string, now: () => number): { events: Rhe
     if (!published.hasSubscribers && emitter.listenerCount(type) === 0) return;
     const event = Object.freeze({ type, instance, atMs: now(), ...fields });
     if (published.hasSubscribers) published.publish(event);
-    for (const listener of emitter.listeners(type)) guarded(type, () => listener(event));
+    for (const listener of emitter.listeners(type)) guarded(`A listener of "${type}"`, () => listener(event));
   };
   // eventemitter3's own emit lets a throwing listener through, so the listeners are called one by one above; `once` is kept
   const events = {
@@ -149,15 +150,4 @@ export const createEvents = (instance: string, now: () => number): { events: Rhe
     listenerCount: (type: string) => emitter.listenerCount(type),
   };
   return { events: events as unknown as RheoEvents, emit }; // the same four methods, typed by event
-};
-
-const guarded = (type: string, call: () => void): void => {
-  try {
-    call();
-  } catch (error) {
-    process.emitWarning(
-      `A listener of "${type}" threw: ${error instanceof Error ? error.message : String(error)}`,
-      "RheoWarning",
-    );
-  }
 };

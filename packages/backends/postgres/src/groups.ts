@@ -1,9 +1,8 @@
 /** Groups and streams: making, changing, removing and listing them. */
 import type { GroupRecord, NamePage, ResolvedGroupOptions, ResolvedStart, StreamRecord } from "@rheo/core";
-import { groupNotFound, streamNotFound } from "@rheo/core/internal";
+import { groupNotFound, programText, streamNotFound } from "@rheo/core/internal";
 import { type Answer, checkFound } from "./answers.ts";
 import { type Database, jsonOf, type Row, type Statement } from "./database.ts";
-import { programOf } from "./program.ts";
 
 const writing = (text: string): Statement => ({ text, writes: true });
 const CREATE_STREAM = writing("SELECT @.create_stream($1, $2::integer, $3::bigint)");
@@ -40,7 +39,7 @@ export const createGroup = async (
   start: ResolvedStart,
   nowMs: number | null,
 ): Promise<{ group: GroupRecord; created: boolean; answer: Answer }> => {
-  const values = [stream, name, JSON.stringify(options), programOf(options.filter), JSON.stringify(start), nowMs];
+  const values = [stream, name, JSON.stringify(options), programText(options.filter), JSON.stringify(start), nowMs];
   const answer = jsonOf(await database.run(CREATE_GROUP, values));
   checkFound(answer, stream, name);
   return { group: await getGroup(database, stream, name), created: answer.created === true, answer };
@@ -91,7 +90,7 @@ export const updateGroup = async (
     stream,
     name,
     options === undefined ? null : JSON.stringify(options),
-    options === undefined ? null : programOf(options.filter),
+    options === undefined ? null : programText(options.filter),
     paused ?? null,
   ];
   const answer = jsonOf(await database.run(UPDATE_GROUP, values));

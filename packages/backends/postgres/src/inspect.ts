@@ -8,9 +8,9 @@ import type {
   LeaseRecord,
   PartitionProgress,
 } from "@rheo/core";
+import { programText } from "@rheo/core/internal";
 import { checkFound, cursorNotFound } from "./answers.ts";
 import { type Database, jsonOf, type Statement, type Value } from "./database.ts";
-import { programOf } from "./program.ts";
 
 const reading = (text: string): Statement => ({ text, writes: false });
 const PROGRESS = reading("SELECT @.progress_of($1, $2)");
@@ -51,7 +51,7 @@ export const deadLetters = async (
   { stream, group, limit, after, where }: DeadLetterRequest,
 ): Promise<DeadLetterRecord[]> => {
   if (after?.includes("\u0000") === true) throw cursorNotFound(stream, after);
-  const answer = await ask(database, DEAD_LETTERS, stream, group, [limit, after, programOf(where)]);
+  const answer = await ask(database, DEAD_LETTERS, stream, group, [limit, after, programText(where)]);
   if (answer.cursor === "missing") throw cursorNotFound(stream, after ?? "");
   return answer.letters as DeadLetterRecord[];
 };

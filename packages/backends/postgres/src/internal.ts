@@ -1,4 +1,3 @@
 export { PostgresBackend } from "./backend.ts";
 export { MIGRATIONS } from "./migrations/index.ts";
-export { programOf } from "./program.ts";
 export { SCHEMA_VERSION } from "./schema.ts";

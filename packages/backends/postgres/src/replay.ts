@@ -1,8 +1,8 @@
 /** Replay, reset and redrive: the values of their functions. */
 import type { RedriveRequest, ReplayRequest, ResolvedStart } from "@rheo/core";
+import { programOf } from "@rheo/core/internal";
 import { type Answer, checkFound, nothingToReplay } from "./answers.ts";
 import { type Database, jsonOf, type Statement } from "./database.ts";
-import { programOf } from "./program.ts";
 
 const REPLAY: Statement = { text: "SELECT @.replay($1, $2, $3::jsonb, $4::integer[], $5::boolean)", writes: true };
 const RESET: Statement = { text: "SELECT @.reset($1, $2, $3::jsonb)", writes: true };
@@ -31,7 +31,7 @@ const toScope = (scope: ReplayRequest["scope"]): string => {
       return JSON.stringify({ timeMs: scope.timeMs });
     case "query": {
       const { filter, fromMs, toMs, partitions, after: afters, until: untils } = scope.query;
-      return JSON.stringify({ program: JSON.parse(programOf(filter) ?? "null"), fromMs, toMs, partitions, afters, untils });
+      return JSON.stringify({ program: filter === null ? null : programOf(filter), fromMs, toMs, partitions, afters, untils });
     }
     default:
       return scope satisfies never;
@@ -57,7 +57,7 @@ const toSelection = (select: RedriveRequest["select"]): string => {
     case "ids":
       return JSON.stringify({ ids: select.ids.filter((id) => !id.includes("\u0000")) });
     case "where":
-      return JSON.stringify({ program: JSON.parse(programOf(select.where) ?? "null") });
+      return JSON.stringify({ program: programOf(select.where) });
     case "all":
       return "{}";
     default:

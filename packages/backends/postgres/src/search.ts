@@ -1,10 +1,9 @@
 /** Queries that filter where the events are, and the indexes that make them fast. */
 import { createHash } from "node:crypto";
 import { RheoError, type SearchAnswer, type SearchRequest } from "@rheo/core";
-import { streamNotFound } from "@rheo/core/internal";
+import { pathOf, programText, streamNotFound } from "@rheo/core/internal";
 import type { Database, Statement } from "./database.ts";
 import { toRecord } from "./fetch.ts";
-import { pathOf, programOf } from "./program.ts";
 
 const SEARCH: Statement = {
   text: "SELECT * FROM @.search($1, $2::integer, $3::bigint, $4::bigint, $5::boolean, $6::integer, $7::bigint, $8::text::jsonb, $9::bigint, $10::bigint, $11::bigint)",
@@ -29,7 +28,7 @@ export const search = async (database: Database, request: SearchRequest): Promis
     order === "desc",
     limit,
     maxBytes,
-    programOf(filter),
+    programText(filter),
     fromMs,
     toMs,
     examine,

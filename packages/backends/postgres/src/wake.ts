@@ -1,5 +1,6 @@
 /** Hints that there may be something to fetch: to listeners of this process at once, to others by NOTIFY. Polling remains the truth. */
 import type { WakeListener } from "@rheo/core";
+import { WakeListeners } from "@rheo/core/internal";
 
 /** NOTIFY takes a lock of the whole database at commit, so a process sends at most one in this time, in ms. */
 const NOTIFY_EVERY_MS = 5;
@@ -8,9 +9,7 @@ const NOTIFY_EVERY_MS = 5;
 const NAMES_KEPT = 10_000;
 
 export class Wake {
-  readonly #listeners = new Set<WakeListener>();
-  /** Streams to tell of, once per turn of the microtask queue. Null: any. */
-  readonly #told = new Set<string | null>();
+  readonly #listeners = new WakeListeners();
   readonly #names = new Map<number, string>();
   /** Ids to send. */
   readonly #unsent = new Set<number>();
@@ -24,10 +23,7 @@ export class Wake {
   }
 
   subscribe(listener: WakeListener): () => void {
-    // a subscriber of its own, even if the function is one that subscribed before
-    const own: WakeListener = (wake) => listener(wake);
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    return this.#listeners.add(listener);
   }
 
   /** Something of a stream changed: tells listeners here, and elsewhere unless the change itself has `carried` the news. */
@@ -55,9 +51,7 @@ export class Wake {
 
   /** Tells listeners of this process. Null: of any stream. */
   hear(stream: string | null): void {
-    if (this.#listeners.size === 0) return;
-    if (this.#told.size === 0) queueMicrotask(() => this.#flush());
-    this.#told.add(stream);
+    this.#listeners.tell(stream);
   }
 
   /** Drops what is unsent, and waits for what is being sent. */
@@ -92,18 +86,4 @@ export class Wake {
         if (this.#unsent.size > 0 && this.#timer === null) this.#arm();
       });
   }
-
-  #flush(): void {
-    const streams = this.#told.has(null) ? [null] : [...this.#told];
-    this.#told.clear();
-    for (const stream of streams) for (const listener of [...this.#listeners]) guarded(listener, stream);
-  }
 }
-
-const guarded = (listener: WakeListener, stream: string | null): void => {
-  try {
-    listener({ stream });
-  } catch (error) {
-    process.emitWarning(`A wake-up listener threw: ${error instanceof Error ? error.message : String(error)}`, "RheoWarning");
-  }
-};

@@ -1,7 +1,6 @@
 /** The translation of filters to SQL means what core's evaluator means. */
 import type { EventRecord, Filter } from "@rheo/core";
-import { compileFilter } from "@rheo/core/internal";
-import { programOf } from "@rheo/postgres/internal";
+import { compileFilter, programText } from "@rheo/core/internal";
 import { content, filter } from "@rheo/testing/internal";
 import { startPostgres } from "@rheo/testing/servers";
 import fc from "fast-check";
@@ -27,7 +26,7 @@ const EVENTS_PER_FILTER = 8;
 /** Which of the events pass, as the database says. */
 const ask = async (wanted: Filter, records: readonly EventRecord[]): Promise<boolean[]> => {
   const { rows } = await client.query("SELECT rheo.filter_sql($1::jsonb) AS sql, rheo.filter_sql($1::jsonb, false) AS lax", [
-    programOf(wanted),
+    programText(wanted),
   ]);
   const found = await client.query(
     `SELECT (${rows[0]?.sql}) AS passes, (${rows[0]?.lax}) IS TRUE AS lax FROM (

@@ -1,6 +1,6 @@
 /** A group as it is written, and as it is decided by partition 0. */
 import type { GroupRecord, ResolvedGroupOptions, ResolvedStart } from "@rheo/core";
-import { programOf } from "./filter.ts";
+import { programText } from "@rheo/core/internal";
 
 /** See `groups.lua.ts`. */
 export type Written = readonly [options: string, paused: string, created: string, version: string, origin: string];
@@ -22,7 +22,7 @@ export const optionArguments = (options: ResolvedGroupOptions): (string | number
   options.leaseMs,
   options.ordering,
   options.maxInflight ?? "",
-  programOf(options.filter),
+  programText(options.filter) ?? "",
 ];
 
 /** A start as scripts take it, for some partitions. */

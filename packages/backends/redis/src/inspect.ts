@@ -9,8 +9,8 @@ import type {
   PartitionProgress,
 } from "@rheo/core";
 import { RheoError } from "@rheo/core";
+import { programText } from "@rheo/core/internal";
 import type { Script } from "./connection.ts";
-import { programOf } from "./filter.ts";
 import type { Place } from "./ids.ts";
 import { optional, toRecord } from "./lines.ts";
 import { LOOKS } from "./program.ts";
@@ -164,7 +164,7 @@ export const deadLetters = async (shards: Shards, prefix: string, request: DeadL
   const counts = await look(shards, LOOKS.countLetters, stream, group);
   const withLetters = counts.flatMap(({ partitions, answer }) => partitions.filter((_, at) => Number(answer[1 + at]) > 0));
   const from = after === null ? { partition: 0, sequence: 0 } : await cursorOf(shards, prefix, stream, group, after, withLetters);
-  const program = programOf(where);
+  const program = programText(where) ?? "";
   const found: DeadLetterRecord[] = [];
   for (const partition of withLetters.filter((one) => one >= from.partition)) {
     for (let last = partition === from.partition ? from.sequence : 0; ; ) {

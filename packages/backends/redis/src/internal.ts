@@ -1,5 +1,4 @@
 export { RedisConnection, type Script } from "./connection.ts";
-export { programOf } from "./filter.ts";
 export { optionsFromUrl } from "./from-url.ts";
 export { COMMON, LOG } from "./lua/common.lua.ts";
 export { EVENTS } from "./lua/events.lua.ts";

@@ -1,6 +1,6 @@
 /** Reading the log. */
 import type { EventRecord, ReadRequest, SearchAnswer, SearchRequest, Watermark } from "@rheo/core";
-import { programOf } from "./filter.ts";
+import { programText } from "@rheo/core/internal";
 import { Ids, type Place } from "./ids.ts";
 import { toRecord } from "./lines.ts";
 import { LOGS } from "./program.ts";
@@ -26,7 +26,7 @@ const boundsOf = ({ after, until, order, limit, maxBytes }: ReadRequest): (strin
 export const search = async (shards: Shards, request: SearchRequest): Promise<SearchAnswer> => {
   const { stream, partition, filter, fromMs, toMs, examine } = request;
   if (partition >= (await shards.streams.find(stream)).partitions) return { events: [], passed: null, ended: true };
-  const args = [...boundsOf(request), programOf(filter), fromMs ?? "", toMs ?? "", examine];
+  const args = [...boundsOf(request), programText(filter) ?? "", fromMs ?? "", toMs ?? "", examine];
   const { answer } = await shards.one(LOGS.search, stream, partition, "", args);
   const [, passed, ended, ...lines] = answer;
   return {

@@ -1,7 +1,7 @@
 /** Replay, reset and redrive. */
 import type { RedriveRequest, ReplayRequest, ResolvedStart } from "@rheo/core";
 import { RheoError } from "@rheo/core";
-import { programOf } from "./filter.ts";
+import { programText } from "@rheo/core/internal";
 import { startArguments } from "./group-record.ts";
 import type { Place } from "./ids.ts";
 import { DELIVERIES } from "./program.ts";
@@ -76,7 +76,7 @@ const replayQuery = async (
   { stream, group, partitions, dryRun }: ReplayRequest,
   query: Extract<ReplayRequest["scope"], { kind: "query" }>["query"],
 ): Promise<number> => {
-  const program = programOf(query.filter);
+  const program = programText(query.filter) ?? "";
   let count = 0;
   for (const partition of query.partitions.filter((one) => partitions === null || partitions.includes(one))) {
     let until = query.until[partition] ?? Number.MAX_SAFE_INTEGER;
@@ -99,7 +99,7 @@ export const redrive = async (shards: Shards, prefix: string, request: RedriveRe
   const { stream, group, select, purge } = request;
   const { partitions } = await shards.streams.find(stream);
   if (select.kind === "ids") return redriveIds(shards, prefix, request, select.ids, partitions);
-  const program = select.kind === "where" ? programOf(select.where) : "";
+  const program = select.kind === "where" ? (programText(select.where) ?? "") : "";
   let count = 0;
   for (let partition = 0; partition < partitions; partition++)
     count += await redrivePages(shards, stream, group, partition, [program, Number(purge), "", ""]);

@@ -1,5 +1,6 @@
 /** Hints that there may be something to fetch: to listeners of this process at once, to others by PUBLISH. Polling remains the truth. */
 import type { WakeListener } from "@rheo/core";
+import { WakeListeners } from "@rheo/core/internal";
 
 /** A process publishes at most once in this time, in ms, whatever it appends. */
 const PUBLISH_EVERY_MS = 2;
@@ -18,9 +19,7 @@ export interface WakeOptions {
 
 export class Wake {
   readonly #options: WakeOptions;
-  readonly #listeners = new Set<WakeListener>();
-  /** Streams to tell of, once per turn of the microtask queue. Null: any. */
-  readonly #told = new Set<string | null>();
+  readonly #listeners = new WakeListeners();
   readonly #unsent = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #sending: Promise<unknown> | null = null;
@@ -30,10 +29,7 @@ export class Wake {
   }
 
   subscribe(listener: WakeListener): () => void {
-    // a subscriber of its own, even if the function is one that subscribed before
-    const own: WakeListener = (wake) => listener(wake);
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    return this.#listeners.add(listener);
   }
 
   /** Something of a stream changed: tells listeners here and elsewhere. */
@@ -53,9 +49,7 @@ export class Wake {
 
   /** Tells listeners of this process. Null: of any stream. */
   hear(stream: string | null): void {
-    if (this.#listeners.size === 0) return;
-    if (this.#told.size === 0) queueMicrotask(() => this.#flush());
-    this.#told.add(stream);
+    this.#listeners.tell(stream);
   }
 
   /** Drops what is unsent, and waits for what is being sent. */
@@ -87,18 +81,4 @@ export class Wake {
         if (this.#unsent.size > 0) this.#arm();
       });
   }
-
-  #flush(): void {
-    const streams = this.#told.has(null) ? [null] : [...this.#told];
-    this.#told.clear();
-    for (const stream of streams) for (const listener of [...this.#listeners]) guarded(listener, stream);
-  }
 }
-
-const guarded = (listener: WakeListener, stream: string | null): void => {
-  try {
-    listener({ stream });
-  } catch (error) {
-    process.emitWarning(`A wake-up listener threw: ${error instanceof Error ? error.message : String(error)}`, "RheoWarning");
-  }
-};

@@ -1,7 +1,7 @@
 /** The filter language in Lua means what core's evaluator means. */
 import type { EventRecord, Filter } from "@rheo/core";
-import { compileFilter } from "@rheo/core/internal";
-import { COMMON, EVENTS, FILTER, LOG, programOf } from "@rheo/redis/internal";
+import { compileFilter, programText } from "@rheo/core/internal";
+import { COMMON, EVENTS, FILTER, LOG } from "@rheo/redis/internal";
 import { content, filter } from "@rheo/testing/internal";
 import { startRedis } from "@rheo/testing/servers";
 import fc from "fast-check";
@@ -44,7 +44,7 @@ const ask = async (wanted: Filter, records: readonly EventRecord[]): Promise<boo
     optional(payload),
     id,
   ]);
-  const answer = await client.eval(PROBE, 1, "p:{s/0}:head", "", "0", "", "", programOf(wanted), ...events);
+  const answer = await client.eval(PROBE, 1, "p:{s/0}:head", "", "0", "", "", programText(wanted) ?? "", ...events);
   return (answer as number[]).map((passes) => passes === 1);
 };
 

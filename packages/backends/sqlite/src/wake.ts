@@ -1,5 +1,6 @@
 /** Hints that there may be something to fetch. Commits of other connections are noticed by looking; polling remains the truth. */
 import type { WakeListener } from "@rheo/core";
+import { WakeListeners } from "@rheo/core/internal";
 import type { Connection } from "./driver/driver.ts";
 
 /** How often a subscriber has the file looked at, in ms: one shared-memory read. */
@@ -9,9 +10,7 @@ const LOOK_EVERY_MS = 20;
 const AWAITED_KEPT = 1_000;
 
 export class Wake {
-  readonly #listeners = new Set<WakeListener>();
-  /** Streams to tell of, once per turn of the microtask queue. Null: any. */
-  readonly #told = new Set<string | null>();
+  readonly #listeners = new WakeListeners();
   /** What was written inside transactions of the caller's that are still open. */
   #awaited: { readonly connection: Connection; readonly stream: string }[] = [];
   #look: () => unknown;
@@ -24,20 +23,16 @@ export class Wake {
   }
 
   subscribe(listener: WakeListener): () => void {
-    // a subscriber of its own, even if the function is one that subscribed before
-    const own: WakeListener = (wake) => listener(wake);
-    this.#listeners.add(own);
+    const remove = this.#listeners.add(listener);
     this.#start();
     return () => {
-      this.#listeners.delete(own);
+      remove();
       if (this.#listeners.size === 0) this.stop();
     };
   }
 
   tell(stream: string | null): void {
-    if (this.#listeners.size === 0) return;
-    if (this.#told.size === 0) queueMicrotask(() => this.#flush());
-    this.#told.add(stream);
+    this.#listeners.tell(stream);
   }
 
   /** Tells once the transaction that is open on `connection` is over. */
@@ -84,12 +79,6 @@ export class Wake {
       return undefined;
     }
   }
-
-  #flush(): void {
-    const streams = this.#told.has(null) ? [null] : [...this.#told];
-    this.#told.clear();
-    for (const stream of streams) for (const listener of [...this.#listeners]) guarded(listener, stream);
-  }
 }
 
 /** A handle that was closed since has no transaction any more. */
@@ -98,13 +87,5 @@ const isOpen = (connection: Connection): boolean => {
     return connection.inTransaction;
   } catch {
     return false;
-  }
-};
-
-const guarded = (listener: WakeListener, stream: string | null): void => {
-  try {
-    listener({ stream });
-  } catch (error) {
-    process.emitWarning(`A wake-up listener threw: ${error instanceof Error ? error.message : String(error)}`, "RheoWarning");
   }
 };

@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import { EventEmitter } from "node:events";
+import { guarded } from "@rheo/core/internal";
 
 /**
  * What each type of event of a process supervisor carries, beside `type` and `atMs`. `child` is the id of a place, as in
@@ -60,18 +61,7 @@ export const createProcessEvents = (): { events: ProcessEvents; emit: (event: Pr
     const frozen = Object.freeze(event);
     channel(`rheo:${event.type}`).publish(frozen);
     for (const listener of emitter.rawListeners(event.type))
-      guarded(event.type, () => Reflect.apply(listener, emitter, [frozen]));
+      guarded(`A listener of "${event.type}"`, () => Reflect.apply(listener, emitter, [frozen]));
   };
   return { events: emitter, emit };
-};
-
-const guarded = (type: string, call: () => void): void => {
-  try {
-    call();
-  } catch (error) {
-    process.emitWarning(
-      `A listener of "${type}" threw: ${error instanceof Error ? error.message : String(error)}`,
-      "RheoWarning",
-    );
-  }
 };

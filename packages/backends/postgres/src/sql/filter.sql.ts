@@ -1,5 +1,5 @@
 /**
- * The filter language as SQL (G7). A filter arrives as a program that `program.ts` has made of it: nested arrays of `["all", …]`,
+ * The filter language as SQL (G7). A filter arrives as a program that core has made of it (`programOf`): nested arrays of `["all", …]`,
  * `["any", …]`, `["not", program]`, `["value", boolean]` and tests `[operator, root, path, operand]`. Everything that comes from outside
  * is written as a literal by format(%L). The reference meaning is core's `compileFilter`.
  */

@@ -1,5 +1,5 @@
 /**
- * The filter language (G7). A filter arrives as a program that `filter.ts` has made of it: nested arrays of `["all", …]`, `["any", …]`,
+ * The filter language (G7). A filter arrives as a program that core has made of it (`programOf`): nested arrays of `["all", …]`, `["any", …]`,
  * `["not", program]`, `["value", boolean]` and tests `[operator, root, path, operand]`. The reference meaning is core's `compileFilter`.
  */
 import { lua } from "./lua.ts";

@@ -1,43 +1,51 @@
 /**
- * Filters as scripts take them: nested arrays with paths already taken apart. A filter was checked by core before it came here. No text
- * that is stored has U+0000, so a test against text with one is turned into what it means for text without.
+ * Filters as stores with a language of their own take them: nested arrays with paths already taken apart. A filter was checked before it came
+ * here. No text that is stored has U+0000, so a test against text with one is turned into what it means for text without.
  */
-import type { Condition, Filter } from "@rheo/core";
-import { splitPath } from "@rheo/core/internal";
+import { type Condition, type Filter, splitPath } from "./filter.ts";
 
 type Scalar = null | boolean | number | string;
 type JsonValue = Scalar | readonly JsonValue[] | { readonly [name: string]: JsonValue };
 
-/** See `lua/filter.lua.ts`. */
-export type Program =
-  | readonly ["all" | "any", ...Program[]]
-  | readonly ["not", Program]
+/**
+ * `["all" | "any", …programs]`, `["not", program]`, `["value", boolean]`, or a test `[operator, root, path, operand]` with the operators of
+ * {@link Condition} but `ne` and `nin`; `exists` has no operand.
+ */
+export type FilterProgram =
+  | readonly ["all" | "any", ...FilterProgram[]]
+  | readonly ["not", FilterProgram]
   | readonly ["value", boolean]
   | readonly [string, string, readonly string[], JsonValue?];
 
-const NOTHING: Program = ["value", false];
+const NOTHING: FilterProgram = ["value", false];
 
-/** Empty: everything passes. */
-export const programOf = (filter: Filter | null): string => (filter === null ? "" : JSON.stringify(all(filter)));
+/** As text; null: everything passes. */
+export const programText = (filter: Filter | null): string | null => (filter === null ? null : JSON.stringify(programOf(filter)));
 
-const all = (filter: object): Program => {
-  const parts: Program[] = [];
+export const programOf = (filter: Filter): FilterProgram => {
+  const parts: FilterProgram[] = [];
   for (const [name, part] of Object.entries(filter)) if (part !== undefined) parts.push(entry(name, part));
   return ["all", ...parts];
 };
 
-const entry = (name: string, part: object | Scalar): Program => {
-  if (name === "where") return all(part as object); // as core checked, here and below
-  if (name === "not") return ["not", all(part as object)];
-  if (name === "and") return ["all", ...(part as readonly object[]).map(all)];
-  if (name === "or") return ["any", ...(part as readonly object[]).map(all)];
+const entry = (name: string, part: object | Scalar): FilterProgram => {
+  if (name === "where") return programOf(part as Filter); // as was checked, here and below
+  if (name === "not") return ["not", programOf(part as Filter)];
+  if (name === "and") return ["all", ...(part as readonly Filter[]).map(programOf)];
+  if (name === "or") return ["any", ...(part as readonly Filter[]).map(programOf)];
   if (typeof part !== "object" || part === null || Array.isArray(part)) return test(name, "eq", part as JsonValue);
   const tests = Object.entries(part as Condition).filter(([, operand]) => operand !== undefined);
   return ["all", ...tests.map(([operator, operand]) => test(name, operator, operand as JsonValue))];
 };
 
-const test = (path: string, operator: string, operand: JsonValue): Program => {
+/** A path, taken apart. */
+export const pathOf = (path: string): { readonly root: string; readonly segments: readonly string[] } => {
   const [root = "", ...segments] = splitPath(path);
+  return { root, segments };
+};
+
+const test = (path: string, operator: string, operand: JsonValue): FilterProgram => {
+  const { root, segments } = pathOf(path);
   const isMissing = segments.some(hasNul); // no stored name has one
   switch (operator) {
     case "ne":
@@ -58,8 +66,8 @@ const test = (path: string, operator: string, operand: JsonValue): Program => {
   }
 };
 
-const exists = (root: string, segments: readonly string[], isMissing: boolean, wanted: boolean): Program => {
-  const found: Program = isMissing ? NOTHING : ["exists", root, segments];
+const exists = (root: string, segments: readonly string[], isMissing: boolean, wanted: boolean): FilterProgram => {
+  const found: FilterProgram = isMissing ? NOTHING : ["exists", root, segments];
   return wanted ? found : ["not", found];
 };
 
@@ -69,7 +77,7 @@ const comparison = (
   root: string,
   segments: readonly string[],
   operand: JsonValue,
-): Program => {
+): FilterProgram => {
   const at = typeof operand === "string" ? operand.indexOf("\u0000") : -1;
   if (typeof operand !== "string" || at === -1) return [operator, root, segments, operand];
   return [operator.startsWith("g") ? "gt" : "lte", root, segments, operand.slice(0, at)];
