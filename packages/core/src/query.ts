@@ -40,7 +40,8 @@ export interface EventQuery {
   readonly limit: number;
 }
 
-const NAMES = [
+/** What of a query says which events match. */
+export const MATCH_NAMES = [
   "type",
   "key",
   "correlationId",
@@ -50,9 +51,8 @@ const NAMES = [
   "to",
   "afterSequence",
   "untilSequence",
-  "order",
-  "limit",
 ] as const;
+const NAMES = [...MATCH_NAMES, "order", "limit"] as const;
 
 /** @throws invalid_query, invalid_option, invalid_partition */
 export const parseQuery = (value: unknown, partitions: number): EventQuery => {

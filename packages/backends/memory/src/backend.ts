@@ -40,7 +40,6 @@ import { findGroup, findStream, lookUpGroup, pageByName, read, readIds } from ".
 import { renew } from "./renew.ts";
 import { redrive, replay, reset } from "./replay.ts";
 import { newGroup, newStore, newStream, raiseFloor, type Store } from "./schema.ts";
-import { mayWake } from "./settle.ts";
 import { trim } from "./trim.ts";
 import { Wake } from "./wake.ts";
 
@@ -174,7 +173,8 @@ export class MemoryBackend implements Backend {
   async exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
     const store = this.#open();
     const answer = exchange(store, request, this.#now());
-    if (mayWake(lookUpGroup(store, request.stream, request.group), request.settlements)) this.#wake.tell(request.stream);
+    const group = lookUpGroup(store, request.stream, request.group);
+    if (group !== null && progress.mayWake(request.settlements, group.group.options.ordering)) this.#wake.tell(request.stream);
     return answer;
   }
 

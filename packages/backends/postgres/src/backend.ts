@@ -34,6 +34,7 @@ import type {
   WakeListener,
   Watermark,
 } from "@rheo/core";
+import { progress } from "@rheo/core/internal";
 import type { Answer } from "./answers.ts";
 import { APPEND, type AppendResult, addsEvents, Columns } from "./append.ts";
 import { capabilitiesOf } from "./capabilities.ts";
@@ -50,11 +51,10 @@ import { RENEW, renewValues, toRenewAnswer } from "./renew.ts";
 import { type Reopened, redrive, replay, reset } from "./replay.ts";
 import { migrate, openSchema } from "./schema.ts";
 import * as indexed from "./search.ts";
-import { allGone, mayWake, SETTLE_WITHIN, type SettledRuns, toResults, toSettlements } from "./settle.ts";
+import { SETTLE_WITHIN, type SettledRuns, toResults, toSettlements } from "./settle.ts";
 import { IDS_SENT } from "./sql/append.sql.ts";
 import { adapt, cellOf } from "./transaction.ts";
 import { trim } from "./trim.ts";
-import { Turns } from "./turns.ts";
 import { Wake } from "./wake.ts";
 
 const PING: Statement = { text: "SELECT 1", writes: false };
@@ -83,7 +83,7 @@ export class PostgresBackend implements Backend {
   readonly #random: () => number;
   /** Tells our notifications from those of others. */
   readonly #self = randomBytes(6).toString("hex");
-  readonly #turns = new Turns();
+  readonly #turns = new progress.Turns();
   readonly #wake: Wake;
   #clock: Clock | null = null;
   /** Instances that have this backend open. */
@@ -255,7 +255,7 @@ export class PostgresBackend implements Backend {
     const { stream, settlements } = request;
     if (request.transaction !== undefined) return this.#settleWithin(request);
     const first = await this.#exchangeOnce(request, null);
-    if (mayWake(settlements, first.ordering)) this.#wake.tell(stream, first.streamId);
+    if (progress.mayWake(settlements, first.ordering)) this.#wake.tell(stream, first.streamId);
     let fetched = first;
     for (let wait = 0; fetched.waitFor !== null && wait < MAX_WAITS; wait++) {
       fetched = await this.#exchangeOnce({ ...request, settlements: [] }, fetched.waitFor);
@@ -276,7 +276,7 @@ export class PostgresBackend implements Backend {
     const nothing = { grants: [], more: false, died: [] };
     const values = [stream, group, toSettlements(settlements) ?? "[]", this.#nowMs];
     const answer = await this.#within(transaction, SETTLE_WITHIN, values);
-    if (answer.missing !== undefined) return { settled: allGone(settlements), ...nothing };
+    if (answer.missing !== undefined) return { settled: progress.allGone(settlements), ...nothing };
     const settled = answer.settled as SettledRuns; // our own function wrote it
     if (typeof answer.transaction === "string") this.#open.commits.add(answer.transaction, stream, Number(answer.stream));
     return { settled: toResults(settlements, settled), ...nothing };

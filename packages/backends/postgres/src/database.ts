@@ -17,6 +17,9 @@ export interface Statement {
   readonly writes: boolean;
 }
 
+export const reading = (text: string): Statement => ({ text, writes: false });
+export const writing = (text: string): Statement => ({ text, writes: true });
+
 /** Tries of a statement that conflicts with others. Each was undone by the server as a whole. */
 const MAX_TRIES = 8;
 /** Migrations wait for one another, and may have much to do. */

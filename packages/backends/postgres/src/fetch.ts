@@ -1,8 +1,8 @@
-import type { EventRecord, ExchangeAnswer, ExchangeRequest, Grant } from "@rheo/core";
+import type { EventRecord, ExchangeAnswer, ExchangeRequest, Grant, Ordering } from "@rheo/core";
+import { progress } from "@rheo/core/internal";
 import { type Answer, checkFound } from "./answers.ts";
 import type { Row, Statement, Value } from "./database.ts";
-import { allGone, type SettledRuns, toResults, toSettlements } from "./settle.ts";
-import type { Turn } from "./turns.ts";
+import { type SettledRuns, toResults, toSettlements } from "./settle.ts";
 
 export const EXCHANGE: Statement = {
   text: "SELECT * FROM @.exchange($1, $2, $3::jsonb, $4::integer, $5::bigint, $6, $7::bigint, $8::integer[], $9::integer, $10::integer, $11::integer, $12::bigint)",
@@ -11,7 +11,7 @@ export const EXCHANGE: Statement = {
 
 /** The first row's: see `fetch.sql.ts`. */
 interface Header extends Answer {
-  readonly ordering?: string;
+  readonly ordering?: Ordering;
   readonly settled?: SettledRuns;
   readonly turn?: number;
   readonly streak?: number;
@@ -27,16 +27,16 @@ interface Header extends Answer {
 /** What came of an exchange: the port's answer, and what this process wants to know besides. */
 export interface Exchanged {
   readonly answer: ExchangeAnswer;
-  readonly ordering: string;
+  readonly ordering: Ordering;
   readonly streamId: number | null;
-  readonly turn: Turn;
+  readonly turn: Readonly<progress.Turn>;
   /** A partition to wait for, in a call of its own; null: none. */
   readonly waitFor: number | null;
 }
 
 export const exchangeValues = (
   { stream, group, settlements, fetch }: ExchangeRequest,
-  turn: Turn,
+  turn: Readonly<progress.Turn>,
   waitFor: number | null,
   nowMs: number | null,
 ): Value[] => [
@@ -49,19 +49,19 @@ export const exchangeValues = (
   fetch?.leaseMs ?? null,
   fetch?.partitions ?? null,
   turn.partition,
-  turn.streak,
+  turn.dueStreak,
   waitFor,
   nowMs,
 ];
 
 /** @throws stream_not_found, group_not_found - only where something was to be fetched */
-export const toExchanged = (request: ExchangeRequest, rows: readonly Row[], before: Turn): Exchanged => {
+export const toExchanged = (request: ExchangeRequest, rows: readonly Row[], before: Readonly<progress.Turn>): Exchanged => {
   const { stream, group, settlements, fetch } = request;
   const header = JSON.parse(rows[0]?.[6] ?? "{}") as Header; // our own function wrote it
   if (header.missing !== undefined) {
     if (fetch !== null) checkFound(header, stream, group);
     return {
-      answer: { settled: allGone(settlements), grants: [], more: false, died: [] },
+      answer: { settled: progress.allGone(settlements), grants: [], more: false, died: [] },
       ordering: "none",
       streamId: null,
       turn: before,
@@ -77,7 +77,7 @@ export const toExchanged = (request: ExchangeRequest, rows: readonly Row[], befo
     },
     ordering: header.ordering ?? "none",
     streamId: header.stream ?? null,
-    turn: { partition: header.turn ?? before.partition, streak: header.streak ?? before.streak },
+    turn: { partition: header.turn ?? before.partition, dueStreak: header.streak ?? before.dueStreak },
     waitFor: header.skipped ?? null,
   };
 };

@@ -2,9 +2,8 @@
 import type { GroupRecord, NamePage, ResolvedGroupOptions, ResolvedStart, StreamRecord } from "@rheo/core";
 import { groupNotFound, programText, streamNotFound } from "@rheo/core/internal";
 import { type Answer, checkFound } from "./answers.ts";
-import { type Database, jsonOf, type Row, type Statement } from "./database.ts";
+import { type Database, jsonOf, type Row, type Statement, writing } from "./database.ts";
 
-const writing = (text: string): Statement => ({ text, writes: true });
 const CREATE_STREAM = writing("SELECT @.create_stream($1, $2::integer, $3::bigint)");
 const DELETE_STREAM = writing("SELECT @.delete_stream($1)");
 const CREATE_GROUP = writing("SELECT @.create_group($1, $2, $3, $4::jsonb, $5::jsonb, $6::bigint)");

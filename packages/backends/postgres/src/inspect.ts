@@ -10,9 +10,8 @@ import type {
 } from "@rheo/core";
 import { programText } from "@rheo/core/internal";
 import { checkFound, cursorNotFound } from "./answers.ts";
-import { type Database, jsonOf, type Statement, type Value } from "./database.ts";
+import { type Database, jsonOf, reading, type Statement, type Value } from "./database.ts";
 
-const reading = (text: string): Statement => ({ text, writes: false });
 const PROGRESS = reading("SELECT @.progress_of($1, $2)");
 const STATS = reading("SELECT @.stats_of($1, $2, $3::bigint)");
 const HOLDERS = reading("SELECT @.holders_of($1, $2, $3::bigint)");

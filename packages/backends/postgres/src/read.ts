@@ -1,10 +1,8 @@
 /** Reading the log. */
 import type { EventRecord, NamePage, ReadRequest, StreamRecord, Watermark } from "@rheo/core";
 import { streamNotFound } from "@rheo/core/internal";
-import type { Database, Row, Statement } from "./database.ts";
+import { type Database, type Row, reading, type Statement } from "./database.ts";
 import { toRecord } from "./fetch.ts";
-
-const reading = (text: string): Statement => ({ text, writes: false });
 
 const EVENT = "e.sequence, e.id, @.ms(e.timestamp), e.type, e.key, e.metadata::text, e.payload::text";
 // cost: one index range scan. A stream without events there gives one row without a sequence, a missing one gives none

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { RheoError, type SearchAnswer, type SearchRequest } from "@rheo/core";
 import { pathOf, programText, streamNotFound } from "@rheo/core/internal";
-import type { Database, Statement } from "./database.ts";
+import { type Database, reading, type Statement } from "./database.ts";
 import { toRecord } from "./fetch.ts";
 
 const SEARCH: Statement = {
@@ -38,7 +38,6 @@ export const search = async (database: Database, request: SearchRequest): Promis
   return { events: rows.slice(0, -1).map((row) => toRecord(row, partition)), passed: footer.passed, ended: footer.ended };
 };
 
-const reading = (text: string): Statement => ({ text, writes: false });
 const STREAM_ID = reading("SELECT s.stream_id FROM @.streams s WHERE s.name = $1");
 const EXPRESSION = reading("SELECT @.index_expression($1, $2::text::jsonb)");
 const IS_VALID = reading(

@@ -1,4 +1,5 @@
 import type { Settlement, SettleOutcome, SettleResult } from "@rheo/core";
+import { progress } from "@rheo/core/internal";
 import type { Statement } from "./database.ts";
 import { multirange, type Run, spread } from "./positions.ts";
 
@@ -36,26 +37,6 @@ const toOutcome = (outcome: SettleOutcome): object => {
   }
 };
 
-const GONE: SettleResult = Object.freeze({ state: "stale", why: "gone" });
-const RESULTS: ReadonlyMap<string, SettleResult> = new Map<string, SettleResult>([
-  ["a", { state: "acked" }],
-  ["p", { state: "pending" }],
-  ["r", { state: "retrying" }],
-  ["d", { state: "dead" }],
-  ["R", { state: "stale", why: "reclaimed" }],
-  ["S", { state: "stale", why: "settled" }],
-  ["X", { state: "stale", why: "reset" }],
-  ["G", GONE],
-]);
-
 /** One array of results per settlement, one result per sequence. */
 export const toResults = (settlements: readonly Settlement[], answers: SettledRuns): (readonly SettleResult[])[] =>
-  settlements.map(({ sequences }, index) => spread(answers[index] ?? [], sequences, (code) => RESULTS.get(code) ?? GONE));
-
-/** The group or stream is not there. */
-export const allGone = (settlements: readonly Settlement[]): (readonly SettleResult[])[] =>
-  settlements.map(({ sequences }) => sequences.map(() => GONE));
-
-/** Whether settling these can make deliveries claimable at once. */
-export const mayWake = (settlements: readonly Settlement[], ordering: string): boolean =>
-  settlements.some(({ outcome }) => outcome.kind === "retry" || outcome.kind === "release" || ordering !== "none");
+  settlements.map(({ sequences }, index) => spread(answers[index] ?? [], sequences, progress.resultOf));

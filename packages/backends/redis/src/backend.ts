@@ -34,6 +34,7 @@ import type {
   WakeListener,
   Watermark,
 } from "@rheo/core";
+import { progress } from "@rheo/core/internal";
 import { append } from "./append.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import * as catalog from "./catalog.ts";
@@ -50,12 +51,10 @@ import * as log from "./read.ts";
 import { renew } from "./renew.ts";
 import { redrive, replay, reset } from "./replay.ts";
 import { migrate, openSchema } from "./schema.ts";
-import { mayWake } from "./settle.ts";
 import { Shards } from "./shards.ts";
 import { checkServers } from "./startup.ts";
 import { Streams } from "./streams.ts";
 import { trim } from "./trim.ts";
-import { Turns } from "./turns.ts";
 import { channelOf, Wake } from "./wake.ts";
 
 /** What is there while the backend is open. */
@@ -72,7 +71,7 @@ export class RedisBackend implements Backend {
   readonly #random: () => number;
   /** Tells our messages from those of others. */
   readonly #self = randomName();
-  readonly #turns = new Turns();
+  readonly #turns = new progress.Turns();
   readonly #wake: Wake;
   #clock: Clock | null = null;
   /** Instances that have this backend open. */
@@ -214,7 +213,7 @@ export class RedisBackend implements Backend {
     const run = this.#shards.isCluster ? exchangeOnCluster : exchange;
     const { answer, ordering, turn } = await run(this.#shards, request, this.#turns.of(stream, group));
     if (request.fetch !== null) this.#turns.put(stream, group, turn);
-    if (mayWake(settlements, ordering)) this.#wake.tell(stream);
+    if (progress.mayWake(settlements, ordering)) this.#wake.tell(stream);
     return answer;
   }
 

@@ -3,17 +3,20 @@
  * member is given deliveries of one after another, each time told what it and the group have elsewhere. So two fetches at the same moment may
  * together pass `maxInflight`, and two under one name may both take their member for idle (T5); everything else is as on a single server.
  */
-import type { ExchangeAnswer, ExchangeRequest, FetchRequest, Grant, Settlement, SettleResult } from "@rheo/core";
+import type { ExchangeAnswer, ExchangeRequest, FetchRequest, Grant, Ordering, Settlement, SettleResult } from "@rheo/core";
 import { RheoError } from "@rheo/core";
-import { LIMITS, streamNotFound } from "@rheo/core/internal";
+import { LIMITS, progress, streamNotFound } from "@rheo/core/internal";
 import { type Elsewhere, type Exchanged, exchangeArguments, type Fetched, toExchanged } from "./exchanged.ts";
 import { DELIVERIES } from "./program.ts";
-import { allGone, toResults } from "./settle.ts";
+import { toResults } from "./settle.ts";
 import { checkGroup, type Part, type Shards } from "./shards.ts";
-import { nextVisit, type Turn } from "./turns.ts";
 
 /** @throws stream_not_found, group_not_found - only where something was to be fetched */
-export const exchangeOnCluster = async (shards: Shards, request: ExchangeRequest, before: Turn): Promise<Exchanged> => {
+export const exchangeOnCluster = async (
+  shards: Shards,
+  request: ExchangeRequest,
+  before: Readonly<progress.Turn>,
+): Promise<Exchanged> => {
   const { stream, group, settlements, fetch } = request;
   const parts = await settleAndLook(shards, request);
   if (fetch !== null && parts.length === 0) throw streamNotFound(stream);
@@ -27,7 +30,7 @@ export const exchangeOnCluster = async (shards: Shards, request: ExchangeRequest
 /** Each partition's settlements in one call, and a look at each partition if there is something to fetch. None: no such stream. */
 const settleAndLook = async (shards: Shards, request: ExchangeRequest): Promise<readonly Part[]> => {
   const { stream, group, settlements, fetch } = request;
-  const first = { partition: 0, streak: 0 };
+  const first = progress.newTurn();
   try {
     const { partitions: count } = await shards.streams.find(stream);
     const asked = new Set(settlements.map(({ partition }) => partition));
@@ -58,14 +61,14 @@ const settleAndLook = async (shards: Shards, request: ExchangeRequest): Promise<
 const settledBy = (
   settlements: readonly Settlement[],
   parts: readonly Part[],
-): { settled: (readonly SettleResult[])[]; ordering: string } => {
-  const settled: (readonly SettleResult[])[] = allGone(settlements);
-  let ordering = "none";
+): { settled: (readonly SettleResult[])[]; ordering: Ordering } => {
+  const settled: (readonly SettleResult[])[] = progress.allGone(settlements);
+  let ordering: Ordering = "none";
   for (const part of parts) {
     const places = settlements.flatMap(({ partition }, place) => (partition === part.partitions[0] ? [place] : []));
     if (part.answer[0] !== "ok" || places.length === 0) continue;
     const [, , order, codes] = part.answer;
-    ordering = String(order);
+    ordering = order as Ordering; // our own script wrote it
     for (const [at, place] of places.entries()) {
       const settlement = settlements[place];
       if (settlement !== undefined) settled[place] = toResults(settlement, String((codes as unknown[])[at])); // the script's list
@@ -154,14 +157,13 @@ class ClusterFetch {
     this.#bytesLeft = fetch.maxBytes;
   }
 
-  async run(before: Turn): Promise<{ answer: ExchangeAnswer; turn: Turn }> {
+  async run(before: Readonly<progress.Turn>): Promise<{ answer: ExchangeAnswer; turn: Readonly<progress.Turn> }> {
     const { looks, isPaused } = this.#surveyed;
     const wanted = looks.filter(({ partition }) => this.#fetch.partitions?.includes(partition) ?? true);
     const candidates = wanted.filter((look) => look.backlog || look.due || look.expired || look.exceptions);
-    let turn = before;
+    const turn = { ...before };
     if (!isPaused && candidates.length > 0 && this.#isOpen && !looks.some(({ isReserved }) => isReserved)) {
-      const visit = nextVisit(candidates, before, looks.length);
-      turn = visit.turn;
+      const visit = progress.nextVisit(candidates, turn, looks.length);
       const reserved = visit.reserveHalf ? Math.ceil(this.#left / 2) : 0;
       for (const look of visit.candidates) if (this.#isOpen) await this.#visit(look, reserved);
       if (reserved > 0) for (const look of visit.candidates) if (this.#isOpen) await this.#visit(look, 0);
@@ -188,7 +190,7 @@ class ClusterFetch {
     const { partition } = look;
     const fetch = { ...this.#fetch, limit: this.#left, maxBytes: this.#bytesLeft, partitions: null };
     const request = { ...this.#request, fetch };
-    const turn = { partition: 0, streak: 0 };
+    const turn = progress.newTurn();
     const elsewhere = this.#elsewhere(look, reserved);
     const part = await this.#shards.one(
       DELIVERIES.exchange,

@@ -1,16 +1,16 @@
 /** Arguments and answers of the exchange script. */
-import type { ExchangeAnswer, ExchangeRequest, Grant } from "@rheo/core";
+import type { ExchangeAnswer, ExchangeRequest, Grant, Ordering } from "@rheo/core";
+import { progress } from "@rheo/core/internal";
 import type { Argument } from "./connection.ts";
 import { toRecord } from "./lines.ts";
-import { allGone, settlementArguments, toResults } from "./settle.ts";
+import { settlementArguments, toResults } from "./settle.ts";
 import { type Part, placesOf } from "./shards.ts";
-import type { Turn } from "./turns.ts";
 
 /** What came of an exchange: the port's answer, and what this process wants to know besides. */
 export interface Exchanged {
   readonly answer: ExchangeAnswer;
-  readonly ordering: string;
-  readonly turn: Turn;
+  readonly ordering: Ordering;
+  readonly turn: Readonly<progress.Turn>;
 }
 
 /** What the group holds in partitions that are not at hand, and how much of a fetch is for new events; absent on a single server. */
@@ -30,7 +30,7 @@ export interface Elsewhere {
 export const exchangeArguments = (
   { settlements, fetch }: ExchangeRequest,
   partitions: readonly number[],
-  turn: Turn,
+  turn: Readonly<progress.Turn>,
   count: number,
   elsewhere: Elsewhere | null = null,
 ): Argument[] => [
@@ -41,7 +41,7 @@ export const exchangeArguments = (
   fetch?.leaseMs ?? "",
   placesOf(fetch?.partitions ?? null, partitions),
   turn.partition,
-  turn.streak,
+  turn.dueStreak,
   elsewhere === null
     ? ""
     : `${elsewhere.inflight} ${Number(elsewhere.alone)} ${elsewhere.held} ${Number(elsewhere.searching)} ${elsewhere.sinceMs ?? "-"} ${elsewhere.granted} ${elsewhere.token}`,
@@ -58,7 +58,7 @@ export const exchangeArguments = (
 type Answer = readonly [
   state: string,
   now: number,
-  ordering: string,
+  ordering: Ordering,
   settled: readonly string[],
   partition: number,
   streak: number,
@@ -91,7 +91,7 @@ export const toExchanged = ({ settlements }: ExchangeRequest, part: Part): Fetch
       died: toDied(part.partitions, died),
     },
     ordering,
-    turn: { partition, streak },
+    turn: { partition, dueStreak: streak },
     isUnfinished: more === 1 && grants.length === 0,
     isClosed: closed === 1,
     suspects: suspects ?? 0,
@@ -128,8 +128,8 @@ const toDied = (partitions: readonly number[], died: readonly unknown[]): Exchan
   return found;
 };
 
-export const nothing = ({ settlements }: ExchangeRequest, turn: Turn): Exchanged => ({
-  answer: { settled: allGone(settlements), grants: [], more: false, died: [] },
+export const nothing = ({ settlements }: ExchangeRequest, turn: Readonly<progress.Turn>): Exchanged => ({
+  answer: { settled: progress.allGone(settlements), grants: [], more: false, died: [] },
   ordering: "none",
   turn,
 });

@@ -1,16 +1,15 @@
 /** Exchange on a single server: settles and fetches in one script. */
 import type { ExchangeRequest, FetchRequest, SettleResult } from "@rheo/core";
 import { RheoError } from "@rheo/core";
-import { LIMITS } from "@rheo/core/internal";
+import { LIMITS, type progress } from "@rheo/core/internal";
 import { type Exchanged, exchangeArguments, nothing, toExchanged } from "./exchanged.ts";
 import { SCAN_PER_PLACE } from "./lua/take-new.lua.ts";
 import { DELIVERIES } from "./program.ts";
 import { pagesOf } from "./settle.ts";
 import { checkGroup, type Part, type Shards } from "./shards.ts";
-import type { Turn } from "./turns.ts";
 
 /** @throws stream_not_found, group_not_found - only where something was to be fetched */
-export const exchange = async (shards: Shards, request: ExchangeRequest, before: Turn): Promise<Exchanged> => {
+export const exchange = async (shards: Shards, request: ExchangeRequest, before: Readonly<progress.Turn>): Promise<Exchanged> => {
   const pages = pagesOf(request.settlements);
   if (pages === null) return exchangePage(shards, request, before);
   const settled: SettleResult[][] = request.settlements.map(() => []);
@@ -23,7 +22,7 @@ export const exchange = async (shards: Shards, request: ExchangeRequest, before:
   return { ...exchanged, answer: { ...exchanged.answer, settled } };
 };
 
-const exchangePage = async (shards: Shards, request: ExchangeRequest, before: Turn): Promise<Exchanged> => {
+const exchangePage = async (shards: Shards, request: ExchangeRequest, before: Readonly<progress.Turn>): Promise<Exchanged> => {
   const parts = await findParts(shards, request, before);
   const [part] = parts;
   if (part === undefined) return nothing(request, before);
@@ -50,7 +49,7 @@ const exchangePage = async (shards: Shards, request: ExchangeRequest, before: Tu
 const scanOf = (fetch: FetchRequest | null): number => Math.max(SCAN_PER_PLACE, fetch?.limit ?? 0);
 
 /** None where the stream is not there and nothing was to be fetched. */
-const findParts = async (shards: Shards, request: ExchangeRequest, turn: Turn): Promise<readonly Part[]> => {
+const findParts = async (shards: Shards, request: ExchangeRequest, turn: Readonly<progress.Turn>): Promise<readonly Part[]> => {
   try {
     return await shards.all(DELIVERIES.exchange, request.stream, request.group, (partitions) =>
       exchangeArguments(request, partitions, turn, partitions.length),

@@ -1,5 +1,6 @@
 /** Settlements as arguments of the exchange script, and its answers as results. */
 import type { Settlement, SettleOutcome, SettleResult } from "@rheo/core";
+import { progress } from "@rheo/core/internal";
 import { runsOf, spread } from "./positions.ts";
 
 /** `placeOf`: where a partition stands among those at hand; one that is not there has a place beyond them. */
@@ -64,26 +65,6 @@ export const pagesOf = (settlements: readonly Settlement[]): readonly Settlement
   return pages;
 };
 
-const GONE: SettleResult = Object.freeze({ state: "stale", why: "gone" });
-const RESULTS: ReadonlyMap<string, SettleResult> = new Map<string, SettleResult>([
-  ["a", { state: "acked" }],
-  ["p", { state: "pending" }],
-  ["r", { state: "retrying" }],
-  ["d", { state: "dead" }],
-  ["R", { state: "stale", why: "reclaimed" }],
-  ["S", { state: "stale", why: "settled" }],
-  ["X", { state: "stale", why: "reset" }],
-  ["G", GONE],
-]);
-
 /** One result per sequence of a settlement. */
 export const toResults = ({ sequences }: Settlement, codes: string): SettleResult[] =>
-  spread(codes, sequences, (code) => RESULTS.get(code) ?? GONE);
-
-/** The group or stream is not there. */
-export const allGone = (settlements: readonly Settlement[]): (readonly SettleResult[])[] =>
-  settlements.map(({ sequences }) => sequences.map(() => GONE));
-
-/** Whether settling these can make deliveries claimable at once. */
-export const mayWake = (settlements: readonly Settlement[], ordering: string): boolean =>
-  settlements.some(({ outcome }) => outcome.kind === "retry" || outcome.kind === "release" || ordering !== "none");
+  spread(codes, sequences, progress.resultOf);

@@ -2,7 +2,7 @@ import type { ExchangeAnswer, ExchangeRequest, FetchRequest } from "@rheo/core";
 import { groupNotFound, LIMITS, progress, streamNotFound } from "@rheo/core/internal";
 import type { Memory } from "./memory.ts";
 import { SqliteProgressStore } from "./progress-store.ts";
-import { allGone, mayWake, settleAll } from "./settle.ts";
+import { settleAll } from "./settle.ts";
 import { surveyGroup } from "./survey.ts";
 import { findGroup, requireGroup } from "./tables/groups.ts";
 import type { Unit } from "./transaction.ts";
@@ -14,12 +14,12 @@ export const exchange = (unit: Unit, request: ExchangeRequest, memory: Memory, w
   const { settlements, fetch } = request;
   const group = findGroup(unit.sql, request.stream, request.group);
   if (typeof group === "string") {
-    if (fetch === null) return { ...EMPTY, settled: allGone(settlements) };
+    if (fetch === null) return { ...EMPTY, settled: progress.allGone(settlements) };
     throw group === "stream_not_found" ? streamNotFound(request.stream) : groupNotFound(request.stream, request.group);
   }
   const store = new SqliteProgressStore(unit, group, memory.touches);
   const settled = settleAll(store, settlements, unit.nowMs);
-  if (mayWake(group.record, settlements)) unit.afterCommit(wake);
+  if (progress.mayWake(settlements, group.record.options.ordering)) unit.afterCommit(wake);
   if (fetch === null) return { ...EMPTY, settled };
   return { settled, ...progress.claim(store, fetch, unit.nowMs, memory.turn(group.groupId)) };
 };

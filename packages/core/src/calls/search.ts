@@ -7,7 +7,7 @@ import { listUserStreams } from "../internal-streams.ts";
 import { LIMITS } from "../limits.ts";
 import { parseName } from "../names.ts";
 import { parseNumber, parseOptions, parseText } from "../options.ts";
-import { parseQuery, type Query } from "../query.ts";
+import { MATCH_NAMES, parseQuery, type Query } from "../query.ts";
 import { countMatches } from "../reader.ts";
 import type { AnyStream, Context } from "./context.ts";
 import { getEvent, scan } from "./log.ts";
@@ -27,18 +27,7 @@ export const count = async (
   query: Omit<Query, "limit" | "order"> & { readonly most?: number },
 ): Promise<Count> => {
   const name = context.nameOf(stream);
-  const { most: asked, ...rest } = parseOptions("count", query, [
-    "type",
-    "key",
-    "correlationId",
-    "where",
-    "partition",
-    "from",
-    "to",
-    "afterSequence",
-    "untilSequence",
-    "most",
-  ]);
+  const { most: asked, ...rest } = parseOptions("count", query, [...MATCH_NAMES, "most"]);
   const most = parseNumber("most", asked, { min: 1, max: COUNT_MOST, fallback: COUNT_DEFAULT });
   const parsed = parseQuery(rest, await context.partitionsOf(name));
   const counted = await countMatches(context.backend, name, parsed, most + 1);

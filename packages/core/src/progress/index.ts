@@ -1,3 +1,4 @@
+export { allGone, mayWake, resultOf } from "./answers.ts";
 export { claim } from "./claim.ts";
 export { deliveryState, frontier, groupProgress, groupStats, holders, leaseRecords } from "./inspect.ts";
 export type { Claimed } from "./pass.ts";
@@ -18,4 +19,4 @@ export {
 } from "./records.ts";
 export { redrive, replay, reset, startCursor, trimProgress } from "./reopen.ts";
 export { renew, settle } from "./settle.ts";
-export { newTurn, type Turn } from "./turn.ts";
+export { newTurn, nextVisit, type Turn, Turns } from "./turn.ts";

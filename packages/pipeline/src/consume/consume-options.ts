@@ -1,5 +1,5 @@
-import { type Rheo, RheoError } from "@rheo/core";
-import { parseOptions } from "@rheo/core/internal";
+import type { Rheo } from "@rheo/core";
+import { parseOptions, parseSignal } from "@rheo/core/internal";
 import { type IntakeOptions, MEMBER_NAMES, type MemberOptions, parseMaxDemand, parseMember } from "../intake/options.ts";
 
 export interface ConsumeOptions extends MemberOptions {
@@ -25,11 +25,6 @@ export const parseConsumeOptions = (rheo: Rheo, stream: unknown, group: unknown,
   const raw = parseOptions("consume", options, NAMES);
   return {
     member: parseMember(rheo, stream, group, parseMaxDemand(raw.maxDemand, DEFAULT_DEMAND), raw),
-    signal: raw.signal === undefined ? null : parseSignal(raw.signal),
+    signal: parseSignal(raw.signal) ?? null,
   };
-};
-
-const parseSignal = (value: unknown): AbortSignal => {
-  if (value instanceof AbortSignal) return value;
-  throw new RheoError("invalid_option", "signal is an AbortSignal.", { path: "signal" });
 };

@@ -1,5 +1,5 @@
 import { type Event, type Outcome, RheoError, type SettleResult, type StaleReason } from "@rheo/core";
-import { staleLease } from "@rheo/core/internal";
+import { leaseId, staleLease } from "@rheo/core/internal";
 import type { Delivery, LossReason } from "../intake/holding.ts";
 import type { HeldLease } from "./held-lease.ts";
 import { parseAck, parseNack, parseReject, parseRelease, type Settle } from "./settle-options.ts";
@@ -39,7 +39,7 @@ export class OwnedLease<Payload> implements HeldLease<Payload> {
 
   constructor(owner: LeaseOwner, delivery: Delivery<OwnedLease<unknown>>, event: Event<Payload>) {
     const { partition, token, attempt, leasedAt, expiresAt } = delivery.grant;
-    this.id = `${partition}.${delivery.sequence}.${token}`; // as `rheo.leases` names it
+    this.id = leaseId(partition, delivery.sequence, token);
     this.token = token;
     this.stream = owner.stream;
     this.group = owner.group;
