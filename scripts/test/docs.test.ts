@@ -1,9 +1,10 @@
 /** Every code block of the docs that names its file is written beside the others of its page and run. */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { writeCodeBlocks } from "@rheo/testing/internal";
 import { afterAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -18,13 +19,6 @@ const folderFor = async (page: string): Promise<string> => {
   return folder;
 };
 
-const writeBlocks = async (page: string, folder: string): Promise<void> => {
-  const text = await readFile(join(root, page), "utf8");
-  for (const [, code = "", name = ""] of text.matchAll(/```js\n(\/\/ file: (\S+)\n[^`]*(?:`(?!``)[^`]*)*)```/g)) {
-    await writeFile(join(folder, name), code);
-  }
-};
-
 const run = async (folder: string, file: string): Promise<string[]> => {
   const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: folder, timeout: 60_000 });
   return stdout.trim().split("\n").sort();
@@ -36,7 +30,7 @@ afterAll(async () => {
 
 test("the README's quick start does what the README says", async () => {
   const folder = await folderFor("readme");
-  await writeBlocks("README.md", folder);
+  await writeCodeBlocks(join(root, "README.md"), folder);
   await run(folder, "publish.mjs");
   const lines = await run(folder, "consume.mjs");
   expect(lines).toEqual(["EUR-6M 2.913 (attempt 1)", "EUR-6M 2.917 (attempt 1)", "USD-3M 4.402 (attempt 1)", "lag 0"]);
@@ -44,13 +38,13 @@ test("the README's quick start does what the README says", async () => {
 
 test("the README's program without the runtime acks once and is refused the second time", async () => {
   const folder = await folderFor("readme");
-  await writeBlocks("README.md", folder);
+  await writeCodeBlocks(join(root, "README.md"), folder);
   expect(await run(folder, "by-hand.mjs")).toEqual(["12 1 1", "settled"]);
 });
 
 test("the page on finding events does what it says", async () => {
   const folder = await folderFor("searching");
-  await writeBlocks("docs/searching.md", folder);
+  await writeCodeBlocks(join(root, "docs/searching.md"), folder);
   expect(await run(folder, "find.mjs")).toEqual(
     ["order-7 120", "{ count: 2, isExact: true }", "placed led to paid", "paid", "placed"].sort(),
   );

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Rheo } from "@rheo/core";
+import { writeCodeBlocks } from "@rheo/testing/internal";
 import { expect, test } from "vitest";
 import { until } from "./jobs.ts";
 import { RheoCommand } from "./rheo-command.ts";
@@ -13,9 +14,7 @@ test("the files of the README of the package rheo run with its command", async (
   await mkdir(parent, { recursive: true });
   const folder = await mkdtemp(join(parent, "rheo-")); // below the repository, so that the packages resolve as for a user
   try {
-    const text = await readFile(join(root, "packages/rheo/README.md"), "utf8");
-    for (const [, code = "", name = ""] of text.matchAll(/```js\n(\/\/ file: (\S+)\n[^`]*(?:`(?!``)[^`]*)*)```/g))
-      await writeFile(join(folder, name), code);
+    await writeCodeBlocks(join(root, "packages/rheo/README.md"), folder);
     await using rheo = await new RheoCommand(["start", "app.config.mjs", "--processes", "2"], { cwd: folder }).ready();
     const store = await Rheo.open(`sqlite:${join(folder, "events.db")}`);
     await store.append("market-events", { key: "EUR-6M", payload: { price: 2.913 } });

@@ -1,5 +1,6 @@
 /** Random events and filters whose paths meet and whose comparisons are close, with what trips translations to other languages. */
-import type { Filter } from "@rheo/core";
+import type { EventRecord, Filter } from "@rheo/core";
+import { compileFilter } from "@rheo/core/internal";
 import fc from "fast-check";
 
 /** Few names and values, so that paths meet and comparisons are close. */
@@ -127,3 +128,29 @@ export const content: fc.Arbitrary<Content> = fc.record({
     .map((entries) => JSON.stringify(Object.fromEntries(entries))),
   payload: json.map((value) => JSON.stringify(value)),
 });
+
+/** A filter, eight events, and which of them pass, as core's evaluator says. */
+export interface FilterCase {
+  readonly wanted: Filter;
+  readonly records: readonly EventRecord[];
+  readonly expected: readonly boolean[];
+}
+
+const EVENTS_PER_FILTER = 8;
+
+export const filterCases: fc.Arbitrary<FilterCase> = fc
+  .tuple(filter, fc.array(content, { minLength: EVENTS_PER_FILTER, maxLength: EVENTS_PER_FILTER }))
+  .map(([given, events]) => {
+    const wanted = JSON.parse(JSON.stringify(given)) as Filter; // as core stores it
+    const records = events.map(
+      (one, index): EventRecord => ({
+        ...one,
+        id: index % 2 === 0 ? "a" : `b${index}`,
+        partition: 0,
+        sequence: index + 1,
+        timestampMs: 0,
+      }),
+    );
+    const matches = compileFilter(wanted);
+    return { wanted, records, expected: records.map((record) => matches("s", record)) };
+  });

@@ -1,5 +1,6 @@
 /** For the tests of this package and its siblings. Not covered by semver. */
-export { content, filter } from "./arbitraries.ts";
+export { content, type FilterCase, filter, filterCases } from "./arbitraries.ts";
+export { writeCodeBlocks } from "./code-blocks.ts";
 export type { ContractCase } from "./contract/case.ts";
 export { contractCases } from "./contract/cases.ts";
 export { runStorm, type StormOptions, type StormResult } from "./crashes/storm.ts";
@@ -10,6 +11,23 @@ export type { Mutant } from "./mutants/mutant.ts";
 export { mutants, mutate } from "./mutants/mutants.ts";
 export { failures, type Outcome, outcomes } from "./mutants/run-mutant.ts";
 export { type Random, seeded } from "./random.ts";
+export {
+  ackOf,
+  acks,
+  drain,
+  event,
+  fetching,
+  fill,
+  GROUP,
+  insist,
+  OPTIONS,
+  REAL_TIME,
+  request,
+  STREAM,
+  sequencesOf,
+  settling,
+  watch,
+} from "./scene.ts";
 export { type CheckOptions, checkSoak, type SoakEnd } from "./soak/checker.ts";
 export { History } from "./soak/history.ts";
 export { trendOf } from "./soak/memory.ts";

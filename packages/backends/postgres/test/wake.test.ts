@@ -2,7 +2,7 @@ import type { Backend } from "@rheo/core";
 import { startPostgres } from "@rheo/testing/servers";
 import type pg from "pg";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { ackOf, fetching, fill, openBackend, request, STREAM, settling } from "./fixtures/scene.ts";
+import { ackOf, fetching, fill, openBackend, request, STREAM, settling, watch } from "./fixtures/scene.ts";
 import { once } from "./fixtures/store.ts";
 
 const server = await startPostgres({ fsync: "off" });
@@ -24,26 +24,6 @@ const open = async (options: { schema?: string; notify?: boolean } = {}): Promis
   });
   opened.push(backend);
   return { backend, schema };
-};
-
-/** Counts wakes, and waits for the next. */
-const watch = (backend: Backend): { streams: (string | null)[]; next: () => Promise<string | null> } => {
-  const streams: (string | null)[] = [];
-  let resolve: ((stream: string | null) => void) | null = null;
-  backend.subscribe(({ stream }) => {
-    streams.push(stream);
-    resolve?.(stream);
-    resolve = null;
-  });
-  const next = (): Promise<string | null> =>
-    new Promise((done, fail) => {
-      const timer = setTimeout(() => fail(new Error("nobody was woken")), WAIT_MS);
-      resolve = (stream) => {
-        clearTimeout(timer);
-        done(stream);
-      };
-    });
-  return { streams, next };
 };
 
 const listening = (schema: string): Promise<number[]> =>

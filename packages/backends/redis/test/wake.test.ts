@@ -6,7 +6,7 @@ import type { RedisUrlOptions } from "@rheo/redis";
 import { redisCommand, startRedis, startRedisCluster } from "@rheo/testing/servers";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { ackOf, fetching, fill, OPTIONS, openBackend, request, STREAM, settling } from "./fixtures/scene.ts";
+import { ackOf, fetching, fill, OPTIONS, openBackend, request, STREAM, settling, watch } from "./fixtures/scene.ts";
 
 const server = await startRedis({ settings: { appendonly: "yes", appendfsync: "no" } });
 afterAll(() => server.stop());
@@ -27,26 +27,6 @@ const open = async (options: Partial<RedisUrlOptions> = {}): Promise<{ backend: 
   const backend = await openBackend({ url: server.url, prefix, ...options });
   opened.push(backend);
   return { backend, prefix };
-};
-
-/** Counts wakes, and waits for the next. */
-const watch = (backend: Backend): { streams: (string | null)[]; next: () => Promise<string | null> } => {
-  const streams: (string | null)[] = [];
-  let resolve: ((stream: string | null) => void) | null = null;
-  backend.subscribe(({ stream }) => {
-    streams.push(stream);
-    resolve?.(stream);
-    resolve = null;
-  });
-  const next = (): Promise<string | null> =>
-    new Promise((done, fail) => {
-      const timer = setTimeout(() => fail(new Error("nobody was woken")), WAIT_MS);
-      resolve = (stream) => {
-        clearTimeout(timer);
-        done(stream);
-      };
-    });
-  return { streams, next };
 };
 
 const listeners = async (prefix: string): Promise<number> =>
