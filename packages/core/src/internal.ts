@@ -1,10 +1,12 @@
 /** For the sibling packages and for authors of backends. Not covered by semver. */
 
+export { BACKOFF_JITTER, BACKOFF_MAX_MS, backoffMs, isTransient, spread } from "./backoff.ts";
 export { systemClock } from "./clock.ts";
 export { groupNotFound, staleLease, streamNotFound } from "./errors.ts";
 export { deepFreeze, toEvent } from "./event.ts";
 export { compareText, compileFilter, type Matcher, parseFilter, sameJson, splitPath } from "./filter.ts";
 export { type FilterProgram, pathOf, programOf, programText } from "./filter-program.ts";
+export { givenOutcome, isThenable } from "./given-outcome.ts";
 export { guarded } from "./guarded.ts";
 export { uuidv7Source } from "./ids.ts";
 export { assignmentStream } from "./internal-streams.ts";

@@ -17,7 +17,7 @@ export { type Batch, Ledger, type Place, type Settling } from "./group/ledger.ts
 export type { GroupMessage, GroupTimer } from "./group/messages.ts";
 export { type GroupPhase, type GroupSettings, type GroupState, heldBy, initialState } from "./group/state.ts";
 export { available, fullBucket, type RateLimit, refill, type TokenBucket, take, waitMs } from "./group/token-bucket.ts";
-export { BACKOFF_MAX_MS, backoffMs, SETTLE_MS, transition } from "./group/transition.ts";
+export { SETTLE_MS, transition } from "./group/transition.ts";
 export { MAX_SLICE, SessionGate, SliceMemory } from "./pool/protocol.ts";
 export { SliceSizer } from "./pool/sizer.ts";
 export { App, type AppHost, type AppOptions, isUsageError } from "./process/app.ts";

@@ -1,8 +1,8 @@
-import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { RheoError } from "@rheo/core";
 import { failureText } from "@rheo/core/internal";
 import { type DefinedHandler, HANDLER } from "./handler.ts";
+import { resolveTsx } from "./resolve-tsx.ts";
 
 /** A handler ready to be called. */
 export interface LoadedHandler {
@@ -69,24 +69,15 @@ const isUnknownExtension = (cause: unknown): boolean =>
   (cause.code === "ERR_UNKNOWN_FILE_EXTENSION" || cause.code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING");
 
 const importThroughTsx = async (href: string): Promise<unknown> => {
-  const { tsImport } = (await import(resolveTsx(href))) as { tsImport: (href: string, parent: string) => Promise<unknown> }; // documented API of tsx
+  const tsx = resolveTsx(href);
+  if (tsx === null) throw withoutTsx(href);
+  const { tsImport } = (await import(tsx)) as { tsImport: (href: string, parent: string) => Promise<unknown> }; // documented API of tsx
   return await tsImport(href, href);
 };
 
-/** Node has no synchronous way to resolve for `import` from another place, so the CommonJS answer is turned into its twin. */
-const resolveTsx = (href: string): string => {
-  for (const from of [href, pathToFileURL(`${process.cwd()}/package.json`).href]) {
-    try {
-      return pathToFileURL(
-        createRequire(from)
-          .resolve("tsx/esm/api")
-          .replace(/\.cjs$/, ".mjs"),
-      ).href;
-    } catch {}
-  }
-  throw new RheoError(
+const withoutTsx = (href: string): RheoError =>
+  new RheoError(
     "invalid_option",
     `The handler ${fileURLToPath(href)} is TypeScript, and Node ${process.version} cannot run it by itself. Install "tsx" in your project, compile the handler to JavaScript, or use Node 22.18 or later.`,
     { path: "handler" },
   );
-};

@@ -1,5 +1,5 @@
+import { isThenable } from "@rheo/core/internal";
 import type { Logger } from "./handler.ts";
-import { isThenable } from "./read-outcome.ts";
 
 /** A logger whose faults harm nobody (B57): one that throws or rejects has only lost its line. */
 export const contained = (logger: Logger): Logger => {

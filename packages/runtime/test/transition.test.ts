@@ -1,6 +1,5 @@
+import { BACKOFF_MAX_MS, backoffMs } from "@rheo/core/internal";
 import {
-  BACKOFF_MAX_MS,
-  backoffMs,
   type GroupEffect,
   type GroupMessage,
   type GroupState,

@@ -15,7 +15,7 @@ import {
   type SettleOutcome,
   type SettleResult,
 } from "@rheo/core";
-import { failureText, internalsOf, LIMITS, type RheoInternals } from "@rheo/core/internal";
+import { failureText, internalsOf, isTransient, LIMITS, type RheoInternals } from "@rheo/core/internal";
 import { deferred } from "../deferred.ts";
 import { nextTurn } from "../turns.ts";
 import { findGroup } from "./find-group.ts";
@@ -24,7 +24,7 @@ import type { IntakeOptions } from "./options.ts";
 import { Pace } from "./pace.ts";
 import { type PartingHost, part } from "./part.ts";
 import { Renewer } from "./renewer.ts";
-import { asError, backoffMs, isTransient, pollWaitMs } from "./retrying.ts";
+import { asError, pollWaitMs, retryWaitMs } from "./retrying.ts";
 
 export interface IntakeHost<Item> {
   /** In the order in which they are to be begun. */
@@ -303,7 +303,7 @@ export class Intake<Item> {
   async #backOff(error: Error, isFetch: boolean): Promise<void> {
     this.#failures += 1;
     const failures = this.#failures;
-    const nextInMs = backoffMs(failures, this.#internals.random());
+    const nextInMs = retryWaitMs(failures, this.#internals.random());
     const count = this.#holding.unsettled;
     if (count > 0) this.#internals.emit("settle.failed", { ...this.#names(), count, failures, error });
     if (isFetch) this.#internals.emit("fetch.failed", { ...this.#names(), failures, nextInMs, error });

@@ -1,6 +1,7 @@
 import { type Clock, RheoError } from "@rheo/core";
+import { isTransient } from "@rheo/core/internal";
 import { deferred } from "../deferred.ts";
-import { asError, backoffMs, isTransient } from "./retrying.ts";
+import { asError, retryWaitMs } from "./retrying.ts";
 
 export interface PartingHost {
   readonly clock: Clock;
@@ -48,7 +49,7 @@ const repeat = async (host: PartingHost, late: Promise<void>): Promise<void> => 
     } catch (cause) {
       if (!isTransient(cause)) throw cause;
       if (RheoError.is(cause, "outcome_unknown")) host.lostAnswer();
-      await pause(host, backoffMs(failures, host.random()), late);
+      await pause(host, retryWaitMs(failures, host.random()), late);
     }
   }
 };

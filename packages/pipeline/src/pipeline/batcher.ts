@@ -3,7 +3,8 @@
  * growing until it can run.
  */
 import { type Clock, type Outcome, RheoError, type Timer } from "@rheo/core";
-import { isThenable, readBatchHandled } from "./handled.ts";
+import { isThenable } from "@rheo/core/internal";
+import { readBatchHandled } from "./handled.ts";
 import type { Line } from "./key-order.ts";
 import type { OwnedMessage } from "./message.ts";
 import type { BatcherSettings } from "./pipeline-options.ts";

@@ -6,13 +6,13 @@
  * that is no longer ours is not begun.
  */
 import { ack, type Clock, type Outcome, type Rheo, RheoError, reject, release, retry } from "@rheo/core";
-import { internalsOf } from "@rheo/core/internal";
+import { internalsOf, isThenable } from "@rheo/core/internal";
 import { type Decode, undecodable } from "../decoding.ts";
 import type { Intake } from "../intake/intake.ts";
 import { Queue } from "../queue.ts";
 import { Turns } from "../turns.ts";
 import { type Batch, Batcher } from "./batcher.ts";
-import { isOutcome, isThenable, type Route, readHandled } from "./handled.ts";
+import { isOutcome, type Route, readHandled } from "./handled.ts";
 import { type Destination, KeyOrder } from "./key-order.ts";
 import { type MessageDelivery, OwnedMessage } from "./message.ts";
 import type { BatcherSettings, PipelineSettings } from "./pipeline-options.ts";

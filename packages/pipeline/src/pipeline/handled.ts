@@ -1,6 +1,6 @@
 /** What handlers return, and what it means. */
 import { ack, type Outcome, RheoError } from "@rheo/core";
-import { cleanText, failureText, LIMITS } from "@rheo/core/internal";
+import { givenOutcome } from "@rheo/core/internal";
 import { OwnedMessage } from "./message.ts";
 
 /** Where a processor sends its message. */
@@ -34,7 +34,7 @@ const ROUTE_NAMES: readonly string[] = ["batcher", "key", "data"];
  */
 export const readHandled = (value: unknown): Outcome | Route | null => {
   if (typeof value !== "object" || value === null || value instanceof OwnedMessage) return null;
-  const outcome = readOutcome(value);
+  const outcome = givenOutcome(value);
   if (outcome !== null) return outcome;
   const names = Object.keys(value);
   if (!names.some((name) => ROUTE_NAMES.includes(name))) return null;
@@ -56,8 +56,8 @@ const parseRoute = (route: Route): Route => {
 
 /** One outcome for each of `count` messages. @throws invalid_option - outcomes, but not one for each */
 export const readBatchHandled = (value: unknown, count: number): readonly Outcome[] => {
-  if (!Array.isArray(value)) return new Array<Outcome>(count).fill(readOutcome(value) ?? ACK);
-  const outcomes = value.map(readOutcome);
+  if (!Array.isArray(value)) return new Array<Outcome>(count).fill(givenOutcome(value) ?? ACK);
+  const outcomes = value.map(givenOutcome);
   if (outcomes.length !== count && outcomes.some((outcome) => outcome !== null)) {
     throw new RheoError("invalid_option", `The batcher returned ${outcomes.length} outcomes for ${count} messages.`);
   }
@@ -65,48 +65,3 @@ export const readBatchHandled = (value: unknown, count: number): readonly Outcom
 };
 
 export const isOutcome = (handled: Outcome | Route): handled is Outcome => "kind" in handled;
-
-/** Null when it is none. Never fails, whatever it is given: it may be a Proxy, or made by hand. */
-const readOutcome = (value: unknown): Outcome | null => {
-  if (typeof value !== "object" || value === null) return null;
-  try {
-    return fromObject(value);
-  } catch {
-    return null; // it cannot even be read, so it says nothing that we were asked to heed
-  }
-};
-
-const fromObject = (value: object): Outcome | null => {
-  const kind: unknown = Reflect.get(value, "kind");
-  switch (kind) {
-    case "ack":
-      return ACK;
-    case "retry":
-      return { kind, delayMs: readDelay(Reflect.get(value, "delayMs")), ...readFailure(value, "retry asked for") };
-    case "reject":
-      return { kind, ...readFailure(value, "rejected") };
-    case "release":
-      return { kind };
-    default:
-      return null;
-  }
-};
-
-const readDelay = (delayMs: unknown): number | null =>
-  typeof delayMs === "number" && Number.isSafeInteger(delayMs) && delayMs >= 0 && delayMs <= LIMITS.durationMs ? delayMs : null;
-
-const readFailure = (value: object, fallback: string): { reason: string; stack: string | null } => {
-  const stack: unknown = Reflect.get(value, "stack");
-  const { reason } = failureText(Reflect.get(value, "reason"), fallback);
-  return { reason, stack: typeof stack === "string" ? cleanText(stack, LIMITS.stackBytes) : null };
-};
-
-/** Whether a value must be awaited. A `then` that throws when read means no. */
-export const isThenable = (value: unknown): value is PromiseLike<unknown> => {
-  if (typeof value !== "object" || value === null) return false;
-  try {
-    return typeof Reflect.get(value, "then") === "function";
-  } catch {
-    return false;
-  }
-};

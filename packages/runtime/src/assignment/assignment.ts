@@ -5,8 +5,7 @@
  * does, whoever fetches from where.
  */
 import { RheoError, type StaleReason, type Timer } from "@rheo/core";
-import type { RheoInternals } from "@rheo/core/internal";
-import { isTransient } from "../group/opening.ts";
+import { isTransient, type RheoInternals } from "@rheo/core/internal";
 import { waitAtMost } from "../time-limit.ts";
 import { AssignmentStore, type Claim } from "./assignment-store.ts";
 import { shareOf } from "./share.ts";

@@ -3,7 +3,7 @@
  * nothing itself. The parts it holds: the ledger (what is held), the settler and the renewer (the store), a runner (the handlers).
  */
 import { type GroupRecord, type Outcome, type Rheo, RheoError, type StaleReason, type Timer } from "@rheo/core";
-import { internalsOf, type RheoInternals } from "@rheo/core/internal";
+import { backoffMs, internalsOf, isTransient, type RheoInternals } from "@rheo/core/internal";
 import { Assignment } from "../assignment/assignment.ts";
 import type { ConsumerDefinition } from "../consumer.ts";
 import { type Deferred, deferred } from "../deferred.ts";
@@ -14,12 +14,12 @@ import { Admission } from "./admission.ts";
 import type { GroupEffect } from "./effects.ts";
 import { type Batch, HELD, Ledger } from "./ledger.ts";
 import type { GroupMessage, GroupTimer } from "./messages.ts";
-import { isTransient, Opening } from "./opening.ts";
+import { Opening } from "./opening.ts";
 import { Renewer } from "./renewer.ts";
 import { INTERRUPT_GRACE_MS, type Runner, type RunnerHost } from "./runner.ts";
 import { Settler } from "./settler.ts";
 import { type GroupState, initialState } from "./state.ts";
-import { backoffMs, transition } from "./transition.ts";
+import { transition } from "./transition.ts";
 
 export interface GroupActorOptions {
   readonly rheo: Rheo;

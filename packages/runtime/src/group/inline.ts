@@ -3,11 +3,11 @@
  * hot path, and reports once per burst. Those that return a promise live on in `inline-calls.ts`.
  */
 import type { Outcome } from "@rheo/core";
-import { toEvent } from "@rheo/core/internal";
+import { isThenable, toEvent } from "@rheo/core/internal";
 import { BatchOfDeliveries, type ContextOwner, DeliveryContext } from "../context.ts";
 import { type Deferred, deferred } from "../deferred.ts";
 import { asLoaded, type LoadedHandler, loadHandler } from "../load-handler.ts";
-import { isThenable, readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
+import { readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
 import { waitAtMost } from "../time-limit.ts";
 import { Batcher } from "./batcher.ts";
 import { InlineCalls } from "./inline-calls.ts";

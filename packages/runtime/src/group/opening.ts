@@ -1,12 +1,15 @@
-import { type GroupRecord, type Rheo, RheoError, type Timer } from "@rheo/core";
-import { internalsOf, parseNumber, type RheoInternals } from "@rheo/core/internal";
+import type { GroupRecord, Rheo, Timer } from "@rheo/core";
+import {
+  BACKOFF_JITTER,
+  backoffMs,
+  internalsOf,
+  isTransient,
+  parseNumber,
+  type RheoInternals,
+  spread,
+} from "@rheo/core/internal";
 import type { ConsumerDefinition } from "../consumer.ts";
 import { type Deferred, deferred } from "../deferred.ts";
-import { BACKOFF_JITTER, backoffMs } from "./transition.ts";
-
-/** Failures that time may heal; any other needs a fresh start, or a person. */
-export const isTransient = (cause: unknown): boolean =>
-  RheoError.is(cause, "unavailable") || RheoError.is(cause, "outcome_unknown");
 
 export interface Opened {
   readonly group: GroupRecord;
@@ -67,7 +70,7 @@ export class Opening {
   async #backOff(error: Error, failures: number): Promise<void> {
     if (this.#isCancelled) return;
     const { stream, group } = this.#consumer;
-    const nextInMs = Math.round(backoffMs(failures) * (1 + BACKOFF_JITTER * (2 * this.#internals.random() - 1)));
+    const nextInMs = Math.round(spread(backoffMs(failures), BACKOFF_JITTER, this.#internals.random()));
     this.#internals.emit("fetch.failed", { stream, group, consumerId: this.#consumerId, failures, nextInMs, error });
     const end = deferred();
     this.#wait = { timer: this.#internals.clock.schedule(nextInMs, () => end.resolve()), end };

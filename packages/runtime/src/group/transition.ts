@@ -5,7 +5,7 @@
  * What holds in every state: at most one exchange is in flight; what is held never exceeds the demand; after a failed exchange
  * nothing is sent before the back-off ends; a stopped group does nothing.
  */
-import { LIMITS } from "@rheo/core/internal";
+import { BACKOFF_JITTER, backoffMs, LIMITS } from "@rheo/core/internal";
 import { onFinished, onGranted, onOverdue } from "./demand.ts";
 import type { GroupEffect } from "./effects.ts";
 import type { GroupMessage, GroupTimer } from "./messages.ts";
@@ -13,12 +13,8 @@ import { type GroupState, heldBy } from "./state.ts";
 
 /** Outcomes wait at most this long for others to share the round trip. */
 export const SETTLE_MS = 5;
-/** First and longest wait after a failed exchange. */
-const BACKOFF_MIN_MS = 50;
-export const BACKOFF_MAX_MS = 5_000;
 /** A poll is spread by this share to either side, so that members do not poll in step. */
 const POLL_JITTER = 0.2;
-export const BACKOFF_JITTER = 0.5;
 /** After a drain has run out of time: for handlers to heed their signal, and for the last settlements. Then it ends regardless. */
 const ABANDON_MS = 2_000;
 /** Asked for in one fetch at most: what the port allows. */
@@ -140,10 +136,6 @@ const fetchFailed = (state: GroupState): Step => {
     [...disarmPoll(state), { type: "arm", timer: "backoff", delayMs: backoffMs(failures), jitter: BACKOFF_JITTER }],
   ];
 };
-
-/** The middle of the wait after failure number `failures`, such that no jitter takes it above the longest. */
-export const backoffMs = (failures: number): number =>
-  Math.min(BACKOFF_MAX_MS / (1 + BACKOFF_JITTER), BACKOFF_MIN_MS * 2 ** Math.min(failures - 1, 20));
 
 const outcome = (state: GroupState, { count, dropped, atMs }: Extract<GroupMessage, { type: "outcome" }>): Step => {
   const running = state.running - count;

@@ -5,11 +5,11 @@
  */
 import { parentPort } from "node:worker_threads";
 import type { Event, Outcome } from "@rheo/core";
-import { systemClock, toEvent } from "@rheo/core/internal";
+import { isThenable, systemClock, toEvent } from "@rheo/core/internal";
 import { BatchOfDeliveries, type ContextOwner, DeliveryContext } from "../context.ts";
 import { type Deferred, deferred } from "../deferred.ts";
 import type { LoadedHandler } from "../load-handler.ts";
-import { asPrefix, isThenable, readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
+import { asPrefix, readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
 import type { AbortMessage, FromThread, SessionGate, SessionTask, SliceContent } from "./protocol.ts";
 import { type Next, ThreadSlice } from "./thread-slice.ts";
 

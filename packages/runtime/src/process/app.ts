@@ -1,8 +1,6 @@
 import { type Clock, Rheo, RheoError, type Timer } from "@rheo/core";
-import { internalsOf, systemClock } from "@rheo/core/internal";
+import { backoffMs, internalsOf, isTransient, systemClock } from "@rheo/core/internal";
 import { type Deferred, deferred } from "../deferred.ts";
-import { isTransient } from "../group/opening.ts";
-import { backoffMs } from "../group/transition.ts";
 import { type Supervisor, supervise } from "../supervise.ts";
 import type { ChildInfo } from "../supervisor/child.ts";
 import { waitAtMost } from "../time-limit.ts";

@@ -1,6 +1,6 @@
-import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { RheoError } from "@rheo/core";
+import { resolveTsx } from "../resolve-tsx.ts";
 
 /**
  * Imports a module of the user's, TypeScript too: as Node does it, else through the `tsx` that is installed beside the module or
@@ -15,7 +15,9 @@ export const importModule = async (href: string): Promise<unknown> => {
   } catch (cause) {
     if (!isBeyondNode(cause)) throw cause;
   }
-  const { register } = (await import(resolveTsx(href))) as { register: () => unknown }; // documented API of tsx
+  const tsx = resolveTsx(href);
+  if (tsx === null) throw withoutTsx(href);
+  const { register } = (await import(tsx)) as { register: () => unknown }; // documented API of tsx
   register();
   try {
     return await import(`${href}?tsx`); // under another name, because Node remembers the failure
@@ -41,16 +43,8 @@ const isBeyondNode = (cause: unknown): boolean =>
 
 const isCommonJs = (cause: unknown): boolean => ["ERR_REQUIRE_CYCLE_MODULE", "ERR_REQUIRE_ESM"].includes(codeOf(cause));
 
-/** Node has no synchronous way to resolve for `import` from another place, so the CommonJS answer is turned into its twin. */
-const resolveTsx = (href: string): string => {
-  for (const from of [href, pathToFileURL(`${process.cwd()}/package.json`).href]) {
-    try {
-      const path = createRequire(from).resolve("tsx/esm/api");
-      return pathToFileURL(path.replace(/\.cjs$/, ".mjs")).href;
-    } catch {}
-  }
-  throw new RheoError(
+const withoutTsx = (href: string): RheoError =>
+  new RheoError(
     "invalid_option",
     `${fileURLToPath(href)} is TypeScript that Node ${process.version} cannot run by itself. Install "tsx" in your project, compile it to JavaScript, or use Node 22.18 or later.`,
   );
-};
