@@ -51,4 +51,10 @@ test("the page on finding events does what it says", async () => {
   expect(await run(folder, "index.mjs")).toEqual(["1", "[ 'correlationId', 'payload.country' ]"]);
   expect(await run(folder, "replay.mjs")).toEqual(["placed 1,placed 1", "{ reopened: 2 }", "{ reopened: 2 }"].sort());
   expect(await run(folder, "versions.mjs")).toEqual(["5 EUR", "6 USD"]);
+  expect(await run(folder, "billing.mjs")).toEqual(["bill 7 EUR", "bill 8 USD"]);
+  expect(await run(folder, "trim.mjs")).toEqual(["2", "{ removed: 1, heldBack: 2 }", "{ removed: 3, heldBack: 0 }"]);
+  expect(await run(folder, "retention.mjs")).toEqual([
+    "partition 0: 1 to 3 3 false 1",
+    "{ removed: 3, archived: 3, heldBack: 0 }",
+  ]);
 });

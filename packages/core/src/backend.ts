@@ -13,6 +13,7 @@
  */
 import type { Capabilities } from "./capabilities.ts";
 import type { Clock } from "./clock.ts";
+import type { Diagnosis } from "./diagnosis.ts";
 import type { StaleReason } from "./errors.ts";
 import type { EventRecord } from "./event.ts";
 import type { Filter } from "./filter.ts";
@@ -34,6 +35,8 @@ export interface Backend {
   close(): Promise<void>;
   /** One cheap round trip. */
   ping(): Promise<void>;
+  /** What may be wrong with this store, each with what to do about it. Reads only. Optional: absent where there is nothing to say. */
+  diagnose?(): Promise<Diagnosis[]>;
   migrate(): Promise<void>;
 
   // Log
@@ -67,8 +70,8 @@ export interface Backend {
   dropIndex?(stream: string, path: string): Promise<boolean>;
   /** Paths, in order. */
   listIndexes?(stream: string): Promise<string[]>;
-  /** Removes a prefix of each partition (L10). */
-  trim(request: TrimRequest): Promise<TrimAnswer>;
+  /** Removes a prefix of each partition (L10), or as much of it as one short step may: then the answer says `more`. */
+  trim(request: TrimRequest): Promise<TrimStep>;
 
   // Groups
 
@@ -225,12 +228,19 @@ export interface TrimRequest {
   readonly partitions: readonly number[] | null;
   /** Pass the frontiers of slow groups. */
   readonly force: boolean;
+  /** Only counts, all of it at once, and changes nothing. */
+  readonly dryRun: boolean;
 }
 
 export interface TrimAnswer {
   readonly removed: number;
   /** Events kept only because some group has not settled them. */
   readonly heldBack: number;
+}
+
+export interface TrimStep extends TrimAnswer {
+  /** Not all that may go has gone: ask again. */
+  readonly more: boolean;
 }
 
 export interface GroupRecord {

@@ -91,6 +91,25 @@ export interface RheoEventMap {
   "partition.lost": InGroup & { readonly consumerId: string; readonly partition: number };
   /** Sharing out partitions failed; it is tried again. */
   "assignment.failed": InGroup & { readonly consumerId: string; readonly failures: number; readonly error: Error };
+  /** This member sweeps the stream from now on; no other does. */
+  "retention.elected": InStream & { readonly consumerId: string; readonly token: number };
+  /** It does so no longer, though it did not stop: its lease could not be kept. */
+  "retention.deposed": InStream & { readonly consumerId: string };
+  /** A sweep is done. `archived`: events that the archive was given; `heldBack`: due, but not settled by every group. */
+  "retention.swept": InStream & {
+    readonly consumerId: string;
+    readonly removed: number;
+    readonly archived: number;
+    readonly heldBack: number;
+    readonly tookMs: number;
+  };
+  /** A sweep ended early, by the store or by the archive. What it had not removed is there; it goes on there. */
+  "retention.failed": InStream & {
+    readonly consumerId: string;
+    readonly failures: number;
+    readonly nextInMs: number;
+    readonly error: Error;
+  };
   "thread.started": { readonly threadId: number };
   /** `charged`: the deliveries that were running and are blamed. */
   "thread.died": { readonly threadId: number; readonly reason: string; readonly charged: number; readonly redispatched: number };

@@ -3,6 +3,7 @@ export type { EventHistory } from "./calls/operations.ts";
 export type { Count, EventLineage, LineageNode } from "./calls/search.ts";
 export type { Capabilities } from "./capabilities.ts";
 export { type Clock, FrozenClock, systemClock, type Timer } from "./clock.ts";
+export type { Diagnosis } from "./diagnosis.ts";
 export { RheoError, type RheoErrorCode, type RheoErrorDetails, type StaleReason } from "./errors.ts";
 export type { Event, EventInput, EventRecord, Json, Metadata } from "./event.ts";
 export type { Emit, RheoEvent, RheoEventMap, RheoEventOf, RheoEvents, RheoEventType } from "./events.ts";

@@ -13,6 +13,9 @@ const SEPARATOR = "~";
 export const assignmentStream = (stream: string, group: string): string =>
   `${PREFIX}assignment${SEPARATOR}${stream}${SEPARATOR}${group}`;
 
+/** The stream by which those who could maintain a stream agree on one. */
+export const retentionStream = (stream: string): string => `${PREFIX}retention${SEPARATOR}${stream}`;
+
 /** As the port lists streams, without those that are not a user's. */
 export const listUserStreams = async (backend: Backend, { after, limit }: NamePage): Promise<StreamRecord[]> => {
   const found: StreamRecord[] = [];

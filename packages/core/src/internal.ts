@@ -2,6 +2,8 @@
 
 export { BACKOFF_JITTER, BACKOFF_MAX_MS, backoffMs, isTransient, spread } from "./backoff.ts";
 export { systemClock } from "./clock.ts";
+export { type Decode, decoderOf, undecodable } from "./decoding.ts";
+export { clockDiagnosis, failure, fine, warning } from "./diagnosis.ts";
 export { groupNotFound, staleLease, streamNotFound } from "./errors.ts";
 export { deepFreeze, toEvent } from "./event.ts";
 export { compareText, compileFilter, type Matcher, parseFilter, sameJson, splitPath } from "./filter.ts";
@@ -9,7 +11,7 @@ export { type FilterProgram, pathOf, programOf, programText } from "./filter-pro
 export { givenOutcome, isThenable } from "./given-outcome.ts";
 export { guarded } from "./guarded.ts";
 export { uuidv7Source } from "./ids.ts";
-export { assignmentStream } from "./internal-streams.ts";
+export { assignmentStream, retentionStream } from "./internal-streams.ts";
 export { internalsOf, type RheoInternals } from "./internals.ts";
 export { LIMITS } from "./limits.ts";
 export { parseName } from "./names.ts";
@@ -23,7 +25,7 @@ export type * from "./progress/records.ts";
 export { queryMatcher } from "./query.ts";
 export { retryDelayMs } from "./retry-policy.ts";
 export { isSameEvent } from "./same-event.ts";
-export { isVersioned, newestShape } from "./schema.ts";
+export { isVersioned } from "./schema.ts";
 export { cleanText, isStorable, utf8Bytes } from "./text.ts";
 export { leaseId } from "./views.ts";
 export { WakeListeners } from "./wake-listeners.ts";

@@ -14,6 +14,7 @@ import * as reopening from "./calls/reopening.ts";
 import * as search from "./calls/search.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { type Diagnosis, diagnose } from "./diagnosis.ts";
 import { RheoError } from "./errors.ts";
 import type { Event, EventInput, Json } from "./event.ts";
 import { createEvents, type RheoEvents } from "./events.ts";
@@ -81,7 +82,10 @@ export type ReplayScope = ({ readonly fromSequence: number } | { readonly from: 
 export type DeadLetterSelection = { readonly eventIds: readonly string[] } | { readonly where: Filter } | { readonly all: true };
 export type TrimOptions = ({ readonly beforeSequence: number } | { readonly before: Date } | { readonly keepLast: number }) & {
   readonly partitions?: readonly number[];
+  /** Pass the frontiers of slow groups; default false. */
   readonly force?: boolean;
+  /** Only count what would go, and change nothing; default false. */
+  readonly dryRun?: boolean;
 };
 
 /** One open store. Several may live in one process; nothing is global. */
@@ -156,6 +160,16 @@ export class Rheo implements AsyncDisposable {
   async ping(): Promise<void> {
     this.#context.check();
     await this.#context.backend.ping();
+  }
+
+  /**
+   * What may be wrong around this store: the connection, this process and what the store says of itself, each with what to do about it.
+   * Takes a few round trips, and changes nothing.
+   * @throws unavailable - the store went away meanwhile
+   */
+  async diagnose(): Promise<readonly Diagnosis[]> {
+    this.#context.check();
+    return diagnose(this.#context.backend, this.#context.clock, process.versions.node);
   }
 
   /** Brings the store's schema up to date; several processes may do so at once. */
@@ -318,7 +332,8 @@ export class Rheo implements AsyncDisposable {
   }
 
   /**
-   * Removes a prefix of each partition: never past the slowest group's frontier, unless `force` (L10).
+   * Removes a prefix of each partition: never past the slowest group's frontier, unless `force` (L10). A large one goes in short steps,
+   * each told by "stream.trimmed"; one that ends half way has removed what it told, and can be repeated.
    * @throws stream_not_found, invalid_option, invalid_partition
    */
   trim(stream: AnyStream, options: TrimOptions): Promise<TrimAnswer> {

@@ -40,7 +40,7 @@ export type Execution = "worker" | "inline";
 
 export interface ConsumerOptions {
   /** The name of the stream, or its definition. */
-  readonly stream: string | StreamDefinition;
+  readonly stream: string | StreamDefinition<unknown, unknown>;
   readonly group: string;
   /** A module whose default export is made by `handler(…)`: a file URL or a path (from the working directory). Inline also the handler itself. */
   readonly handler: URL | string | DefinedHandler;
@@ -82,6 +82,8 @@ export interface ConsumerOptions {
 /** A checked consumer with its defaults filled in. Plain and frozen. */
 export interface ConsumerDefinition {
   readonly stream: string;
+  /** Null when only the name was given. */
+  readonly definition: StreamDefinition<unknown, unknown> | null;
   readonly group: string;
   /** A module to load, or the handler itself (inline only). */
   readonly handler:
@@ -142,6 +144,7 @@ export const defineConsumer = (options: ConsumerOptions): ConsumerDefinition => 
   const handler = parseHandler(raw.handler);
   const definition: ConsumerDefinition = Object.freeze({
     stream: parseName("stream", streamName(raw.stream)),
+    definition: typeof options.stream === "object" ? options.stream : null,
     group: parseName("group", raw.group),
     handler,
     concurrency: parseNumber("concurrency", raw.concurrency, { min: 1, max: MAX_CONCURRENCY, fallback: 8 }),

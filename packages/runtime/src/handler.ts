@@ -2,7 +2,7 @@
  * What a handler module imports: tiny, and safe in a worker thread. At run time it holds nothing of the supervisor, the pool or
  * a backend.
  */
-import type { Event, Json } from "@rheo/core";
+import type { Event, Json, StreamDefinition } from "@rheo/core";
 
 export { ack, type Event, type Json, type Outcome, reject, release, retry } from "@rheo/core";
 
@@ -58,7 +58,12 @@ export type BatchHandlerFunction<Payload = Json, Setup = unknown> = (
   context: BatchContext<Setup>,
 ) => HandlerResult;
 
-export interface HandlerOptions<Setup> {
+export interface HandlerOptions<Setup, Payload = unknown> {
+  /**
+   * The definition of the stream that is handled. It types the payloads, and events of older versions arrive in the newest shape.
+   * A handler without it takes events of any stream, as they are stored.
+   */
+  readonly stream?: StreamDefinition<Payload, unknown>;
   /** Runs once per thread, before the first event there; its value is `context.value`. A failure restarts the consumer. */
   readonly setup?: () => Setup | Promise<Setup>;
   /** Runs before the thread ends in an orderly stop. Not run in a thread that dies. */
@@ -75,28 +80,36 @@ export interface DefinedHandler {
     readonly run: (...parts: never[]) => unknown;
     readonly setup: (() => unknown) | null;
     readonly teardown: ((value: never) => unknown) | null;
+    readonly stream: StreamDefinition<unknown, unknown> | null;
   };
 }
 
 /** Defines a handler of single events. @throws TypeError - not a function */
 export const handler = <Payload = Json, Setup = undefined>(
   run: HandlerFunction<Payload, Setup>,
-  options: HandlerOptions<Setup> = {},
+  options: HandlerOptions<Setup, Payload> = {},
 ): DefinedHandler => define(run, options);
 
 /** Defines a handler of batches, for consumers with the `batch` option. @throws TypeError - not a function */
 export const batchHandler = <Payload = Json, Setup = undefined>(
   run: BatchHandlerFunction<Payload, Setup>,
-  options: HandlerOptions<Setup> = {},
+  options: HandlerOptions<Setup, Payload> = {},
 ): DefinedHandler => define(run, options);
 
-const define = <Setup>(run: (...parts: never[]) => unknown, { setup, teardown }: HandlerOptions<Setup>): DefinedHandler => {
+const define = <Setup>(
+  run: (...parts: never[]) => unknown,
+  { setup, teardown, stream }: HandlerOptions<Setup>,
+): DefinedHandler => {
   for (const [name, part] of Object.entries({ handler: run, setup: setup ?? define, teardown: teardown ?? define })) {
     if (typeof part !== "function")
       throw new TypeError(`${name} must be a function, not ${part === null ? "null" : typeof part}.`);
   }
+  if (stream !== undefined && !Array.isArray(stream?.upcasters))
+    throw new TypeError("stream must be what defineStream(…) returned.");
   const wrapped = (...parts: never[]): unknown => run(...parts); // the caller's function is left unmarked
   return Object.freeze(
-    Object.assign(wrapped, { [HANDLER]: Object.freeze({ run, setup: setup ?? null, teardown: teardown ?? null }) }),
+    Object.assign(wrapped, {
+      [HANDLER]: Object.freeze({ run, setup: setup ?? null, teardown: teardown ?? null, stream: stream ?? null }),
+    }),
   );
 };

@@ -21,6 +21,13 @@ export type { ProcessEvent, ProcessEventMap, ProcessEventOf, ProcessEvents, Proc
 export type { LogLine } from "./process/log-line.ts";
 export type { SuperviseProcessesOptions } from "./process/options.ts";
 export { type ProcessInfo, type ProcessSupervisor, superviseProcesses } from "./process/process-supervisor.ts";
+export {
+  type ArchiveChunk,
+  type ArchiveContext,
+  defineRetention,
+  type RetentionOptions,
+  type RetentionPolicy,
+} from "./retention/policy.ts";
 export { type Supervisor, type SupervisorState, supervise } from "./supervise.ts";
 export type { SuperviseOptions } from "./supervise-options.ts";
 export type { ChildDetails, ChildInfo } from "./supervisor/child.ts";

@@ -43,6 +43,7 @@ export {
 } from "./process/state.ts";
 export { nextDueAtMs, transition as fleetTransition } from "./process/transition.ts";
 export { asPrefix, readBatchOutcomes, readOutcome, thrownOutcome } from "./read-outcome.ts";
+export { ByteMeter } from "./retention/byte-meter.ts";
 export type { Child, ChildSpec, ChildStatus } from "./supervisor/child.ts";
 export {
   DEFAULT_RESTART,

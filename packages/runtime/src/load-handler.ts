@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { RheoError } from "@rheo/core";
+import { RheoError, type StreamDefinition } from "@rheo/core";
 import { failureText } from "@rheo/core/internal";
 import { type DefinedHandler, HANDLER } from "./handler.ts";
 import { resolveTsx } from "./resolve-tsx.ts";
@@ -9,6 +9,16 @@ export interface LoadedHandler {
   readonly run: (input: unknown, context: unknown) => unknown;
   readonly setup: (() => unknown) | null;
   readonly teardown: ((value: unknown) => unknown) | null;
+  /** Of the stream that it says it handles; null: of any. */
+  readonly stream: StreamDefinition<unknown, unknown> | null;
+}
+
+/** What a consumer expects of its handler. Plain, so that it can be told to a thread. */
+export interface HandlerUse {
+  /** Name of the stream. */
+  readonly stream: string;
+  /** The stream has upcasters, which only the module can bring into a thread. */
+  readonly needsDefinition: boolean;
 }
 
 /**
@@ -44,10 +54,25 @@ type Callable = (...parts: unknown[]) => unknown;
 /** Takes apart what `handler()` made; a bare function is a handler without setup. */
 export const asLoaded = (exported: unknown): LoadedHandler => {
   if (isDefined(exported)) {
-    const { run, setup, teardown } = exported[HANDLER];
-    return { run: run as Callable, setup, teardown: teardown as Callable | null }; // the event and value types were the author's view
+    const { run, setup, teardown, stream } = exported[HANDLER];
+    return { run: run as Callable, setup, teardown: teardown as Callable | null, stream: stream ?? null }; // the event and value types were the author's view
   }
-  return { run: exported as Callable, setup: null, teardown: null }; // callers have checked that it is a function
+  return { run: exported as Callable, setup: null, teardown: null, stream: null }; // callers have checked that it is a function
+};
+
+/** @throws invalid_option - the handler is for another stream, or cannot give events in their newest shape */
+export const checkUse = (handler: LoadedHandler, { stream, needsDefinition }: HandlerUse): void => {
+  const { stream: own } = handler;
+  if (own !== null && own.name !== stream)
+    throw new RheoError("invalid_option", `The handler is for stream "${own.name}", and its consumer for "${stream}".`, {
+      path: "handler",
+    });
+  if (needsDefinition && own === null)
+    throw new RheoError(
+      "invalid_option",
+      `Events of "${stream}" have versions, and a definition cannot be sent to a thread: import it in the handler's module, and pass it there: handler(…, { stream: definition }).`,
+      { path: "handler" },
+    );
 };
 
 /** Whether a value was made by `handler()` or `batchHandler()`. */

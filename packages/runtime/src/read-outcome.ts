@@ -1,5 +1,5 @@
 import { ack, type Outcome, release } from "@rheo/core";
-import { cleanText, failureText, givenOutcome, LIMITS } from "@rheo/core/internal";
+import { failureText, givenOutcome } from "@rheo/core/internal";
 
 const ACK = ack();
 
@@ -12,12 +12,6 @@ export const thrownOutcome = (cause: unknown): Outcome => ({
   delayMs: null,
   ...failureText(cause, "the handler threw nothing readable"),
 });
-
-/** What an event that cannot be decoded gets: no retry would help. */
-export const undecodableOutcome = (cause: unknown): Outcome => {
-  const { reason, stack } = failureText(cause, "unreadable");
-  return { kind: "reject", reason: cleanText(`The stored event cannot be decoded: ${reason}`, LIMITS.reasonBytes), stack };
-};
 
 /** One outcome for each of `count` events from what a batch handler returned: one for all, or an array of exactly that many. */
 export const readBatchOutcomes = (value: unknown, count: number): readonly Outcome[] => {

@@ -5,14 +5,20 @@ import { LIMITS, parseChoice, parseNumber, parseOptions } from "@rheo/core/inter
 import { type ConsumerDefinition, type ConsumerOptions, defineConsumer } from "./consumer.ts";
 import type { Logger } from "./handler.ts";
 import { contained } from "./logger.ts";
+import { defineRetention, type RetentionOptions, type RetentionPolicy } from "./retention/policy.ts";
 import { DEFAULT_RESTART } from "./supervisor/restart.ts";
 import type { Strategy } from "./supervisor/supervisor.ts";
 
 export interface SuperviseOptions {
   /** An open instance. It is not closed by `stop`: close it afterwards. */
   readonly rheo: Rheo;
-  /** At least one. */
+  /** At least one, unless there is a `retention`. */
   readonly consumers: readonly (ConsumerDefinition | ConsumerOptions)[];
+  /**
+   * What may go from which streams. Every process may be given the same: for each stream one member at a time sweeps, another takes its
+   * place when it dies. Default none.
+   */
+  readonly retention?: readonly (RetentionPolicy | RetentionOptions)[];
   /** Worker threads shared by all consumers with execution "worker", 1–256; default one less than the processors, 2 to 8. */
   readonly threads?: number;
   /** Default "one_for_one". */
@@ -37,6 +43,7 @@ export interface SuperviseOptions {
 export interface SuperviseSettings {
   readonly rheo: Rheo;
   readonly consumers: readonly ConsumerDefinition[];
+  readonly retention: readonly RetentionPolicy[];
   readonly threads: number;
   readonly strategy: Strategy;
   readonly maxRestarts: number;
@@ -52,6 +59,7 @@ export interface SuperviseSettings {
 const NAMES = [
   "rheo",
   "consumers",
+  "retention",
   "threads",
   "strategy",
   "maxRestarts",
@@ -70,12 +78,10 @@ const STOP_TIMEOUT_MS = 10_000;
 export const parseSuperviseOptions = (options: SuperviseOptions): SuperviseSettings => {
   const raw = parseOptions("supervise", options, NAMES);
   const restart = parseOptions("restart", raw.restart, ["minMs", "maxMs"]);
-  if (!Array.isArray(raw.consumers) || raw.consumers.length === 0)
-    throw new RheoError("invalid_option", "consumers is a list of at least one consumer.", { path: "consumers" });
   const threads = Math.min(DEFAULT_MAX_THREADS, Math.max(2, availableParallelism() - 1));
   return {
     rheo: options.rheo,
-    consumers: raw.consumers.map((consumer: ConsumerOptions) => defineConsumer(consumer)),
+    ...parseWork("", raw),
     threads: parseNumber("threads", raw.threads, { min: 1, max: MAX_THREADS, fallback: threads }),
     strategy: parseChoice("strategy", raw.strategy, ["one_for_one", "one_for_all", "rest_for_one"], "one_for_one"),
     maxRestarts: parseNumber("maxRestarts", raw.maxRestarts, { min: 0, max: 1_000, fallback: DEFAULT_RESTART.maxRestarts }),
@@ -87,6 +93,21 @@ export const parseSuperviseOptions = (options: SuperviseOptions): SuperviseSetti
     signal: parseSignal(raw.signal),
     logger: contained(options.logger ?? console),
   };
+};
+
+/** What is to be run: the same in the options of `supervise` and in a config. @throws invalid_option, invalid_name */
+export const parseWork = (
+  what: string,
+  { consumers, retention = [] }: { readonly consumers?: unknown; readonly retention?: unknown },
+): Pick<SuperviseSettings, "consumers" | "retention"> => {
+  const invalid = (path: string, message: string): RheoError => new RheoError("invalid_option", `${what}${message}`, { path });
+  if (!Array.isArray(retention)) throw invalid("retention", "retention is a list of what defineRetention(…) takes.");
+  if (!Array.isArray(consumers) || consumers.length + retention.length === 0)
+    throw invalid("consumers", "consumers is a list of at least one consumer.");
+  const policies = retention.map((policy: RetentionOptions) => defineRetention(policy));
+  const twice = policies.find(({ stream }, at) => policies.findIndex((other) => other.stream === stream) < at);
+  if (twice !== undefined) throw invalid("retention", `The retention of "${twice.stream}" is given twice; put both into one.`);
+  return { consumers: consumers.map((consumer: ConsumerOptions) => defineConsumer(consumer)), retention: policies };
 };
 
 const parseSignal = (value: unknown): AbortSignal | null => {

@@ -1,5 +1,5 @@
 import { RheoError, type RheoEvents } from "@rheo/core";
-import { internalsOf, LIMITS, parseNumber, parseOptions, type RheoInternals } from "@rheo/core/internal";
+import { internalsOf, isVersioned, LIMITS, parseNumber, parseOptions, type RheoInternals } from "@rheo/core/internal";
 import { type ConsumerDefinition, newConsumerId } from "./consumer.ts";
 import { deferred } from "./deferred.ts";
 import { GroupActor } from "./group/actor.ts";
@@ -9,6 +9,9 @@ import { ThreadRunner } from "./group/threaded.ts";
 import { ThreadPool } from "./pool/pool.ts";
 import { poolChild } from "./pool/pool-child.ts";
 import { Slots } from "./pool/slots.ts";
+import { Maintainer } from "./retention/maintainer.ts";
+import type { RetentionPolicy } from "./retention/policy.ts";
+import { retentionChild } from "./retention/retention-child.ts";
 import { parseSuperviseOptions, type SuperviseOptions, type SuperviseSettings } from "./supervise-options.ts";
 import type { Child, ChildInfo, ChildSpec } from "./supervisor/child.ts";
 import { DEFAULT_RESTART } from "./supervisor/restart.ts";
@@ -167,12 +170,15 @@ class Tree implements Supervisor {
 
   /** Modules are tried out before anything starts: one that cannot be loaded is a mistake to be told at once, not to be retried. */
   async #probe(): Promise<void> {
-    const modules = new Set(this.#workers().flatMap(({ handler }) => (handler.kind === "module" ? [handler.href] : [])));
-    if (modules.size === 0) return;
+    const workers = this.#workers();
+    if (workers.length === 0) return;
     const pool = new ThreadPool({ ...this.#poolHooks(() => undefined), threads: 1 });
     this.#probing = pool;
     try {
-      for (const module of modules) if (this.#phase === "starting") await pool.probe(module);
+      for (const { handler, stream, definition } of workers) {
+        const needsDefinition = definition !== null && isVersioned(definition);
+        if (this.#phase === "starting" && handler.kind === "module") await pool.probe(handler.href, { stream, needsDefinition });
+      }
     } finally {
       this.#probing = null;
       await pool.stop();
@@ -202,7 +208,19 @@ class Tree implements Supervisor {
       create: (onFailure) => this.#createPool(onFailure),
       onGivenUp: (error) => this.#slots.fail(error),
     };
-    return this.#workers().length > 0 ? [pool, ...groups] : groups;
+    const sweepers = this.#settings.retention.map(
+      (policy): ChildSpec => ({
+        id: `retention:${policy.stream}`,
+        kind: "retention",
+        create: (onFailure) => this.#createMaintainer(policy, onFailure),
+      }),
+    );
+    return [...(this.#workers().length > 0 ? [pool] : []), ...groups, ...sweepers];
+  }
+
+  #createMaintainer(policy: RetentionPolicy, onFailure: (error: Error) => void): Child {
+    const consumerId = newConsumerId(this.#internals.random);
+    return retentionChild(new Maintainer({ internals: this.#internals, policy, consumerId, onFailure }), consumerId);
   }
 
   #poolHooks(onFailure: (error: Error) => void): ConstructorParameters<typeof ThreadPool>[0] {

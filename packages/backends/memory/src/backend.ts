@@ -25,8 +25,8 @@ import type {
   ResolvedGroupOptions,
   ResolvedStart,
   StreamRecord,
-  TrimAnswer,
   TrimRequest,
+  TrimStep,
   WakeListener,
   Watermark,
 } from "@rheo/core";
@@ -112,7 +112,7 @@ export class MemoryBackend implements Backend {
     return readIds(this.#open(), stream, ids);
   }
 
-  async trim(request: TrimRequest): Promise<TrimAnswer> {
+  async trim(request: TrimRequest): Promise<TrimStep> {
     const answer = trim(this.#open(), request);
     this.#wake.tell(request.stream);
     return answer;

@@ -1,10 +1,10 @@
-import type { TrimAnswer, TrimRequest } from "@rheo/core";
+import type { TrimRequest, TrimStep } from "@rheo/core";
 import { progress } from "@rheo/core/internal";
 import { findStream } from "./read.ts";
 import type { PartitionLog, Store, Stream } from "./schema.ts";
 
 /** Removes a prefix of each partition, with `force` also what groups have not settled (L10). */
-export const trim = (store: Store, request: TrimRequest): TrimAnswer => {
+export const trim = (store: Store, request: TrimRequest): TrimStep => {
   const stream = findStream(store, request.stream);
   let removed = 0;
   let heldBack = 0;
@@ -12,13 +12,14 @@ export const trim = (store: Store, request: TrimRequest): TrimAnswer => {
     if (request.partitions !== null && !request.partitions.includes(partition)) continue;
     const wanted = lastToRemove(log, request.cut);
     const allowed = request.force ? wanted : Math.min(wanted, slowestFrontier(stream, partition));
+    const last = Math.max(allowed, log.firstSequence - 1);
+    removed += last + 1 - log.firstSequence;
+    heldBack += Math.max(0, wanted - last);
+    if (request.dryRun) continue;
     if (request.force) for (const group of stream.groups.values()) progress.trimProgress(group, partition, wanted);
-    const gone = log.removeUpTo(allowed);
-    for (const record of gone) stream.ids.delete(record.id);
-    removed += gone.length;
-    heldBack += Math.max(0, wanted - Math.max(allowed, log.firstSequence - 1));
+    for (const record of log.removeUpTo(allowed)) stream.ids.delete(record.id);
   }
-  return { removed, heldBack };
+  return { removed, heldBack, more: false };
 };
 
 /** The last sequence that a cut removes; below the first retained one when it removes nothing. */

@@ -10,6 +10,7 @@ import type {
   DeadLetterRecord,
   DeadLetterRequest,
   DeliveryState,
+  Diagnosis,
   EventRecord,
   ExchangeAnswer,
   ExchangeRequest,
@@ -29,17 +30,18 @@ import type {
   SearchAnswer,
   SearchRequest,
   StreamRecord,
-  TrimAnswer,
   TrimRequest,
+  TrimStep,
   WakeListener,
   Watermark,
 } from "@rheo/core";
-import { progress } from "@rheo/core/internal";
+import { progress, systemClock } from "@rheo/core/internal";
 import type { Answer } from "./answers.ts";
 import { APPEND, type AppendResult, addsEvents, Columns } from "./append.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { Commits } from "./commits.ts";
 import { Database, jsonOf, type Statement, type Value } from "./database.ts";
+import { diagnose } from "./diagnose.ts";
 import { closed } from "./errors.ts";
 import { EXCHANGE, type Exchanged, exchangeValues, toExchanged } from "./fetch.ts";
 import * as groups from "./groups.ts";
@@ -133,6 +135,10 @@ export class PostgresBackend implements Backend {
     await this.#database.run(PING);
   }
 
+  diagnose(): Promise<Diagnosis[]> {
+    return diagnose(this.#database, this.#options.schema, () => systemClock.now());
+  }
+
   migrate(): Promise<void> {
     return migrate(this.#database, this.#options.schema);
   }
@@ -206,7 +212,7 @@ export class PostgresBackend implements Backend {
     return log.readIds(this.#database, stream, ids);
   }
 
-  async trim(request: TrimRequest): Promise<TrimAnswer> {
+  async trim(request: TrimRequest): Promise<TrimStep> {
     const { trimmed, answer } = await trim(this.#database, request);
     this.#tell(request.stream, answer);
     return trimmed;

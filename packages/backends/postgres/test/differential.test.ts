@@ -108,9 +108,9 @@ class Game {
         { kind: "sequence", before: 1 + draw(30) },
         { kind: "time", beforeMs: this.clock.now() - 3_000 },
       ][draw(3)];
-      const force = draw(2) === 0;
+      const [force, dryRun] = [draw(2) === 0, draw(4) === 0];
       return (backend) =>
-        backend.trim({ stream: STREAM, cut: cut as Parameters<Backend["trim"]>[0]["cut"], partitions: null, force });
+        backend.trim({ stream: STREAM, cut: cut as Parameters<Backend["trim"]>[0]["cut"], partitions: null, force, dryRun });
     }
     const paused = draw(3) === 0;
     const maxAttempts = 1 + draw(5);

@@ -10,6 +10,7 @@ import type {
   DeadLetterRecord,
   DeadLetterRequest,
   DeliveryState,
+  Diagnosis,
   EventRecord,
   ExchangeAnswer,
   ExchangeRequest,
@@ -29,18 +30,19 @@ import type {
   SearchAnswer,
   SearchRequest,
   StreamRecord,
-  TrimAnswer,
   TrimRequest,
+  TrimStep,
   WakeListener,
   Watermark,
 } from "@rheo/core";
-import { progress } from "@rheo/core/internal";
+import { progress, systemClock } from "@rheo/core/internal";
 import { append } from "./append.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import * as catalog from "./catalog.ts";
 import { createListener } from "./client.ts";
 import { exchangeOnCluster } from "./cluster-fetch.ts";
 import { RedisConnection } from "./connection.ts";
+import { diagnose } from "./diagnose.ts";
 import { closed } from "./errors.ts";
 import { exchange } from "./fetch.ts";
 import * as groups from "./groups.ts";
@@ -123,6 +125,10 @@ export class RedisBackend implements Backend {
     await this.#open.connection.ping();
   }
 
+  async diagnose(): Promise<Diagnosis[]> {
+    return diagnose(this.#open.connection, () => systemClock.now());
+  }
+
   async migrate(): Promise<void> {
     await migrate(this.#open.connection, this.#prefix);
   }
@@ -170,7 +176,7 @@ export class RedisBackend implements Backend {
     return log.readIds(this.#shards, this.#prefix, stream, ids);
   }
 
-  async trim(request: TrimRequest): Promise<TrimAnswer> {
+  async trim(request: TrimRequest): Promise<TrimStep> {
     return this.#changed(request.stream, await trim(this.#shards, this.#prefix, request));
   }
 

@@ -130,8 +130,13 @@ export class RedisConnection implements Connection {
 
   /** The text of INFO, of each master. @throws unavailable */
   async infos(): Promise<string[]> {
-    const answers = this.#masters.map((node) => this.#ask({ name: "info", args: [], writes: false, node }));
-    return (await Promise.all(answers)).map(({ value }) => String(value));
+    return (await this.ofEachMaster("info")).map(String);
+  }
+
+  /** What each master answers to a command that reads. @throws unavailable */
+  async ofEachMaster(name: string, ...args: readonly Argument[]): Promise<unknown[]> {
+    const answers = this.#masters.map((node) => this.#ask({ name, args, writes: false, node }));
+    return (await Promise.all(answers)).map(({ value }) => value);
   }
 
   async end(): Promise<void> {

@@ -17,9 +17,10 @@ export const checkServers = (infos: readonly string[], options: StartupOptions):
   for (const info of infos) checkServer(fieldsOf(info), options);
 };
 
-type Fields = ReadonlyMap<string, string>;
+export type Fields = ReadonlyMap<string, string>;
 
-const fieldsOf = (info: string): Fields =>
+/** The text of INFO, taken apart. */
+export const fieldsOf = (info: string): Fields =>
   new Map(
     info.split(/\r?\n/).flatMap((line): [string, string][] => {
       const colon = line.indexOf(":");

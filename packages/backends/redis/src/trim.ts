@@ -1,4 +1,4 @@
-import type { TrimAnswer, TrimRequest } from "@rheo/core";
+import type { TrimRequest, TrimStep } from "@rheo/core";
 import { idsKey, shardOf } from "./keys.ts";
 import { pairsOf } from "./lines.ts";
 import { GROUPS, LOGS } from "./program.ts";
@@ -11,21 +11,22 @@ const SWEPT_AT_ONCE = 16;
 export const trim = async (
   shards: Shards,
   prefix: string,
-  { stream, cut, partitions, force }: TrimRequest,
-): Promise<TrimAnswer> => {
+  { stream, cut, partitions, force, dryRun }: TrimRequest,
+): Promise<TrimStep> => {
   const living = shards.isCluster ? await livingGroups(shards, stream) : ["", ""];
   const parts = await shards.all(LOGS.trim, stream, "", (at) => [
     placesOf(partitions, at),
     ...cutArguments(cut),
     Number(force),
     ...living,
+    Number(dryRun),
   ]);
-  const wanted = partitions ?? parts.flatMap((part) => part.partitions);
+  const wanted = dryRun ? [] : (partitions ?? parts.flatMap((part) => part.partitions));
   for (let at = 0; at < wanted.length; at += SWEPT_AT_ONCE)
     await Promise.all(wanted.slice(at, at + SWEPT_AT_ONCE).map((partition) => sweep(shards, prefix, stream, partition)));
-  return parts.reduce(
-    (sum, { answer }) => ({ removed: sum.removed + Number(answer[1]), heldBack: sum.heldBack + Number(answer[2]) }),
-    { removed: 0, heldBack: 0 },
+  return parts.reduce<TrimStep>(
+    (sum, { answer }) => ({ removed: sum.removed + Number(answer[1]), heldBack: sum.heldBack + Number(answer[2]), more: false }),
+    { removed: 0, heldBack: 0, more: false },
   );
 };
 

@@ -171,7 +171,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   trim: {
     before: () => filled(MANY),
-    call: () => backend.trim({ stream: STREAM, cut: { kind: "keep", last: 10 }, partitions: null, force: true }),
+    call: () => backend.trim({ stream: STREAM, cut: { kind: "keep", last: 10 }, partitions: null, force: true, dryRun: false }),
     after: () => direct.watermarks(STREAM),
     expected: [{ partition: 0, firstSequence: MANY - 9, highWatermark: MANY }],
   },

@@ -136,8 +136,8 @@ describe("half done on a Cluster", () => {
     await backend.exchange(settling(acks(again.grants)));
     await raw.eval(GROUPS.remove.text, 1, headOf(prefix, 0), nonce, "", GROUP, "1");
     await fill(backend);
-    const cut = { stream: STREAM, cut: { kind: "keep", last: 0 }, partitions: null, force: false } as const;
-    expect(await backend.trim(cut)).toEqual({ removed: 8, heldBack: 0 });
+    const cut = { stream: STREAM, cut: { kind: "keep", last: 0 }, partitions: null, force: false, dryRun: false } as const;
+    expect(await backend.trim(cut)).toEqual({ removed: 8, heldBack: 0, more: false });
     for (let partition = 0; partition < PARTITIONS; partition++) expect(await raw.exists(groupOf(prefix, partition))).toBe(0);
     await backend.close();
   });

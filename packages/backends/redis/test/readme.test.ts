@@ -64,7 +64,7 @@ test("a user with the rights that it names can do everything", async () => {
     await backend.reset(STREAM, GROUP, { kind: "earliest" });
     expect(await drain(backend, 10)).toBe(20);
     await backend.append([request(1)]);
-    await backend.trim({ stream: STREAM, cut: { kind: "keep", last: 2 }, partitions: null, force: true });
+    await backend.trim({ stream: STREAM, cut: { kind: "keep", last: 2 }, partitions: null, force: true, dryRun: false });
     await backend.deleteGroup(STREAM, GROUP);
     expect(await backend.deleteStream(STREAM)).toBe(true);
     await backend.close();

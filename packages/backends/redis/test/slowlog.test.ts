@@ -99,7 +99,9 @@ test("appends, drains, replays, redrives, trims and deletions of many events", {
   });
   await note("reset", () => backend.reset(STREAM, GROUP, { kind: "earliest" }));
   await note("statistics", async () => [await backend.groupStats(STREAM, GROUP), await backend.holders(STREAM, GROUP)]);
-  await note("trim", () => backend.trim({ stream: STREAM, cut: { kind: "keep", last: 40_000 }, partitions: null, force: true }));
+  await note("trim", () =>
+    backend.trim({ stream: STREAM, cut: { kind: "keep", last: 40_000 }, partitions: null, force: true, dryRun: false }),
+  );
   await note("deleteGroup", () => backend.deleteGroup(STREAM, GROUP));
   await note("deleteStream", () => backend.deleteStream(STREAM));
   for (const [name, { scripts, ms, longestMs }] of seen)

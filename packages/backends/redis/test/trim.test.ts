@@ -36,6 +36,7 @@ const keepLast = (last: number, force = false): TrimRequest => ({
   cut: { kind: "keep", last },
   partitions: null,
   force,
+  dryRun: false,
 });
 
 const idCount = async (prefix: string): Promise<number> => {
@@ -53,7 +54,7 @@ const trimAndDie = async (prefix: string, keep: number): Promise<void> => {
 describe("a trim", () => {
   test("removes entries and their ids, page by page, and nothing else", async () => {
     const { backend, prefix, ids } = await open();
-    expect(await backend.trim(keepLast(200))).toEqual({ removed: EVENTS - 200, heldBack: 0 });
+    expect(await backend.trim(keepLast(200))).toEqual({ removed: EVENTS - 200, heldBack: 0, more: false });
     expect(await client.xlen(`${prefix}:{${STREAM}/0}:log`)).toBe(200);
     expect(await idCount(prefix)).toBe(200);
     const found = await backend.readIds(STREAM, ids);
@@ -88,7 +89,7 @@ describe("a trim", () => {
     expect((await backend.read({ ...page, order: "asc" })).map(({ sequence }) => sequence)).toEqual([2_001, 2_002]);
     await backend.createGroup(STREAM, GROUP, OPTIONS, { kind: "earliest" });
     expect((await backend.exchange(fetching(1))).grants[0]?.events[0]?.sequence).toBe(2_001);
-    expect(await backend.trim(keepLast(500))).toEqual({ removed: 0, heldBack: 0 });
+    expect(await backend.trim(keepLast(500))).toEqual({ removed: 0, heldBack: 0, more: false });
     expect(await client.xlen(`${prefix}:{${STREAM}/0}:log`)).toBe(500);
     expect(await idCount(prefix)).toBe(500);
     await backend.close();
@@ -111,9 +112,9 @@ describe("a trim", () => {
     const at = (timestampMs: number): ReturnType<typeof event> => ({ ...event("t", 1), timestampMs });
     const times = [5_000, 90_000, 6_000, 7_000, 8_000, 9_000];
     await backend.append([{ stream: STREAM, partitions: 2, events: times.map(at) }]);
-    const cut = { stream: STREAM, partitions: [1], force: false } as const;
-    expect(await backend.trim({ ...cut, cut: { kind: "sequence", before: 3 } })).toEqual({ removed: 2, heldBack: 0 });
-    expect(await backend.trim({ ...cut, cut: { kind: "time", beforeMs: 8_000 } })).toEqual({ removed: 2, heldBack: 0 });
+    const cut = { stream: STREAM, partitions: [1], force: false, dryRun: false } as const;
+    expect(await backend.trim({ ...cut, cut: { kind: "sequence", before: 3 } })).toEqual({ removed: 2, heldBack: 0, more: false });
+    expect(await backend.trim({ ...cut, cut: { kind: "time", beforeMs: 8_000 } })).toEqual({ removed: 2, heldBack: 0, more: false });
     expect((await backend.watermarks(STREAM))[1]).toMatchObject({ firstSequence: 5, highWatermark: 6 });
     await backend.close();
   });

@@ -8,6 +8,7 @@ import type {
   DeadLetterRecord,
   DeadLetterRequest,
   DeliveryState,
+  Diagnosis,
   EventRecord,
   ExchangeAnswer,
   ExchangeRequest,
@@ -27,14 +28,15 @@ import type {
   SearchAnswer,
   SearchRequest,
   StreamRecord,
-  TrimAnswer,
   TrimRequest,
+  TrimStep,
   WakeListener,
   Watermark,
 } from "@rheo/core";
 import { append, streamsWithNew } from "./append.ts";
 import { fileCapabilities, memoryCapabilities } from "./capabilities.ts";
 import { isInMemory, storeName } from "./connect.ts";
+import { diagnose } from "./diagnose.ts";
 import { closed } from "./errors.ts";
 import { exchange, hasWork, NOTHING_FETCHED } from "./fetch.ts";
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from "./groups.ts";
@@ -99,6 +101,10 @@ export class SqliteBackend implements Backend {
     await this.#read(({ sql }) => sql.get("SELECT 1 FROM rheo_meta"));
   }
 
+  async diagnose(): Promise<Diagnosis[]> {
+    return this.#opened().session.outside((sql) => diagnose(sql, this.#options));
+  }
+
   async migrate(): Promise<void> {
     await this.#opened().migrate();
   }
@@ -161,7 +167,7 @@ export class SqliteBackend implements Backend {
     return this.#read((unit) => readIds(unit, stream, ids));
   }
 
-  trim(request: TrimRequest): Promise<TrimAnswer> {
+  trim(request: TrimRequest): Promise<TrimStep> {
     return this.#write(request.stream, (unit) => trim(unit, request, this.#memory));
   }
 

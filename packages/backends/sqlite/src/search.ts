@@ -35,7 +35,8 @@ export const search = ({ sql }: Unit, request: SearchRequest): SearchAnswer => {
   return { events, passed, ended: order === "asc" ? until === highest : after === lowest };
 };
 
-const nameOf = (streamId: number, path: string): string =>
+/** Of the index by a path. */
+export const indexName = (streamId: number, path: string): string =>
   `rheo_events_s${streamId}_${createHash("sha256").update(path).digest("hex").slice(0, 16)}`;
 
 /**
@@ -53,7 +54,7 @@ export const createIndex = ({ sql }: Unit, stream: string, path: string): void =
       `An index of SQLite cannot serve the path ${JSON.stringify(path)}: a part of it is empty, begins with a digit or has a quote or backslash.`,
       { path },
     );
-  const name = nameOf(streamId, path);
+  const name = indexName(streamId, path);
   sql.exec(
     `CREATE INDEX IF NOT EXISTS ${name} ON rheo_events (${expression}, partition, sequence) WHERE stream_id = ${streamId}`,
   );
@@ -65,7 +66,7 @@ export const dropIndex = ({ sql }: Unit, stream: string, path: string): boolean 
   drop(sql, requireStream(sql, stream).streamId, path);
 
 const drop = (sql: Sql, streamId: number, path: string): boolean => {
-  sql.exec(`DROP INDEX IF EXISTS ${nameOf(streamId, path)}`);
+  sql.exec(`DROP INDEX IF EXISTS ${indexName(streamId, path)}`);
   return sql.run("DELETE FROM rheo_indexes WHERE stream_id = ? AND path = ?", streamId, path) > 0;
 };
 

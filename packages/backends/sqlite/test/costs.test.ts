@@ -152,7 +152,7 @@ describe("large events", () => {
     const backend = await openBackend();
     await backend.createStream("s", 1);
     await backend.append([request([...Array.from({ length: 700 }, () => event({ bytes: 10 })), event({ bytes: 1_000_000 })])]);
-    await backend.trim({ stream: "s", cut: { kind: "sequence", before: 101 }, partitions: null, force: false });
+    await backend.trim({ stream: "s", cut: { kind: "sequence", before: 101 }, partitions: null, force: false, dryRun: false });
     const read = async (order: "asc" | "desc", maxBytes: number): Promise<number> =>
       (await backend.read({ stream: "s", partition: 0, after: 0, until: null, order, limit: 1_000, maxBytes })).length;
     expect(await read("asc", 6_500)).toBe(600);

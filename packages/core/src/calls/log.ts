@@ -3,7 +3,7 @@ import { throwIfAborted } from "../appender.ts";
 import type { StreamRecord, TrimAnswer, TrimRequest } from "../backend.ts";
 import { RheoError, streamNotFound } from "../errors.ts";
 import { type Event, type EventInput, toEvent } from "../event.ts";
-import { assignmentStream, groupNames, listUserStreams } from "../internal-streams.ts";
+import { assignmentStream, groupNames, listUserStreams, retentionStream } from "../internal-streams.ts";
 import { LIMITS } from "../limits.ts";
 import {
   parseBoolean,
@@ -83,6 +83,7 @@ export const deleteStream = async (context: Context, stream: AnyStream, options:
   const groups = await groupNames(backend, name);
   if (!(await backend.deleteStream(name))) throw streamNotFound(name);
   for (const group of groups) await backend.deleteStream(assignmentStream(name, group));
+  await backend.deleteStream(retentionStream(name));
   context.appender.forget(name);
   context.forgetGroups();
   context.emit("stream.deleted", { stream: name });
@@ -181,12 +182,16 @@ export async function* tail(
 
 export const trim = async (context: Context, stream: AnyStream, options: unknown): Promise<TrimAnswer> => {
   const name = context.nameOf(stream);
-  const raw = parseOptions("trim", options, ["beforeSequence", "before", "keepLast", "partitions", "force"]);
+  const raw = parseOptions("trim", options, ["beforeSequence", "before", "keepLast", "partitions", "force", "dryRun"]);
   const cut = parseCut(raw);
   const partitions = parsePartitions(raw.partitions, await context.partitionsOf(name));
-  const answer = await context.backend.trim({ stream: name, cut, partitions, force: parseBoolean("force", raw.force, false) });
-  context.emit("stream.trimmed", { stream: name, ...answer });
-  return answer;
+  const [force, dryRun] = [parseBoolean("force", raw.force, false), parseBoolean("dryRun", raw.dryRun, false)];
+  for (let removed = 0; ; ) {
+    const { more, ...step } = await context.backend.trim({ stream: name, cut, partitions, force, dryRun });
+    if (!dryRun) context.emit("stream.trimmed", { stream: name, ...step });
+    removed += step.removed;
+    if (!more) return { removed, heldBack: step.heldBack };
+  }
 };
 
 const parseCut = (raw: Partial<Record<"beforeSequence" | "before" | "keepLast", unknown>>): TrimRequest["cut"] => {

@@ -3,8 +3,17 @@
  * not settled. However the loop ends, what it has not settled goes back.
  */
 import { type Event, type Json, type Rheo, release, type StreamRef, type Timer } from "@rheo/core";
-import { internalsOf, LIMITS, parseNumber, parseOptions, type RheoInternals, staleLease } from "@rheo/core/internal";
-import { type Decode, decoderOf, undecodable } from "../decoding.ts";
+import {
+  type Decode,
+  decoderOf,
+  internalsOf,
+  LIMITS,
+  parseNumber,
+  parseOptions,
+  type RheoInternals,
+  staleLease,
+  undecodable,
+} from "@rheo/core/internal";
 import { type Deferred, deferred } from "../deferred.ts";
 import type { Delivery } from "../intake/holding.ts";
 import { Intake, type IntakeHost } from "../intake/intake.ts";

@@ -6,8 +6,7 @@
  * that is no longer ours is not begun.
  */
 import { ack, type Clock, type Outcome, type Rheo, RheoError, reject, release, retry } from "@rheo/core";
-import { internalsOf, isThenable } from "@rheo/core/internal";
-import { type Decode, undecodable } from "../decoding.ts";
+import { type Decode, internalsOf, isThenable, undecodable } from "@rheo/core/internal";
 import type { Intake } from "../intake/intake.ts";
 import { Queue } from "../queue.ts";
 import { Turns } from "../turns.ts";

@@ -1,7 +1,6 @@
 /** Starts, pauses, drains and ends a pipeline, and tells how it is. What flows through it is in `flow.ts`. */
 import { type Json, type Rheo, RheoError, type SettleResult, type Timer } from "@rheo/core";
-import { internalsOf, LIMITS, parseNumber, parseOptions, type RheoInternals } from "@rheo/core/internal";
-import { decoderOf } from "../decoding.ts";
+import { decoderOf, internalsOf, LIMITS, parseNumber, parseOptions, type RheoInternals } from "@rheo/core/internal";
 import { type Deferred, deferred } from "../deferred.ts";
 import { Intake, type IntakeHost } from "../intake/intake.ts";
 import { Flow } from "./flow.ts";

@@ -6,8 +6,9 @@
  */
 import { RheoError, type StaleReason, type Timer } from "@rheo/core";
 import { isTransient, type RheoInternals } from "@rheo/core/internal";
+import type { Claim } from "../claims/claim-store.ts";
 import { waitAtMost } from "../time-limit.ts";
-import { AssignmentStore, type Claim } from "./assignment-store.ts";
+import { AssignmentStore } from "./assignment-store.ts";
 import { shareOf } from "./share.ts";
 
 export interface AssignmentHost {

@@ -3,11 +3,11 @@
  * hot path, and reports once per burst. Those that return a promise live on in `inline-calls.ts`.
  */
 import type { Outcome } from "@rheo/core";
-import { isThenable, toEvent } from "@rheo/core/internal";
+import { type Decode, decoderOf, isThenable, undecodable } from "@rheo/core/internal";
 import { BatchOfDeliveries, type ContextOwner, DeliveryContext } from "../context.ts";
 import { type Deferred, deferred } from "../deferred.ts";
-import { asLoaded, type LoadedHandler, loadHandler } from "../load-handler.ts";
-import { readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
+import { asLoaded, checkUse, type LoadedHandler, loadHandler } from "../load-handler.ts";
+import { readBatchOutcomes, readOutcome, thrownOutcome } from "../read-outcome.ts";
 import { waitAtMost } from "../time-limit.ts";
 import { Batcher } from "./batcher.ts";
 import { InlineCalls } from "./inline-calls.ts";
@@ -21,11 +21,11 @@ const MAX_STRIDE = 256;
 /** Bound on `teardown`. */
 const TEARDOWN_MS = 5_000;
 
-const NO_HANDLER: LoadedHandler = { run: () => undefined, setup: null, teardown: null };
+const NO_HANDLER: LoadedHandler = { run: () => undefined, setup: null, teardown: null, stream: null };
 
 export class InlineRunner implements Runner {
   readonly #host: RunnerHost;
-  readonly #stream: string;
+  #decode: Decode;
   readonly #concurrency: number;
   readonly #batcher: Batcher | null;
   readonly #calls: InlineCalls;
@@ -42,7 +42,7 @@ export class InlineRunner implements Runner {
 
   constructor(host: RunnerHost) {
     this.#host = host;
-    this.#stream = host.consumer.stream;
+    this.#decode = decoderOf(host.consumer.stream);
     this.#concurrency = host.consumer.concurrency;
     const { batch } = host.consumer;
     this.#batcher = batch === null ? null : new Batcher(host, batch, () => this.pump());
@@ -53,8 +53,10 @@ export class InlineRunner implements Runner {
   }
 
   async start(): Promise<void> {
-    const { handler } = this.#host.consumer;
+    const { handler, stream, definition } = this.#host.consumer;
     this.#handler = handler.kind === "module" ? await loadHandler(handler.href) : asLoaded(handler.handler);
+    checkUse(this.#handler, { stream, needsDefinition: false });
+    this.#decode = decoderOf(this.#handler.stream ?? definition ?? stream);
     if (this.#handler.setup !== null) await this.#setUp(this.#handler.setup);
     if (!this.#stopped) this.#ready = true;
   }
@@ -68,7 +70,9 @@ export class InlineRunner implements Runner {
     if (this.#stopped)
       return void work.then(() => (teardown === null ? undefined : this.#teardown(teardown))).catch(() => undefined);
     if (!isInTime)
-      throw new Error(`The setup of ${this.#stream}/${this.#host.consumer.group} did not end within ${SETUP_MS} ms.`);
+      throw new Error(
+        `The setup of ${this.#host.consumer.stream}/${this.#host.consumer.group} did not end within ${SETUP_MS} ms.`,
+      );
   }
 
   pump(): void {
@@ -176,9 +180,9 @@ export class InlineRunner implements Runner {
     const record = batch.release(index);
     let event: unknown;
     try {
-      event = toEvent(this.#stream, record);
+      event = this.#decode(record);
     } catch (cause) {
-      return undecodableOutcome(cause);
+      return undecodable(cause);
     }
     const context = new DeliveryContext(this.#owner, batch.attempt, batch.token, batch.partition, record.sequence);
     let result: unknown;
@@ -221,10 +225,10 @@ export class InlineRunner implements Runner {
     let bad = 0;
     for (const place of places) {
       try {
-        events.push(toEvent(this.#stream, place.batch.release(place.index)));
+        events.push(this.#decode(place.batch.release(place.index)));
         good.push(place);
       } catch (cause) {
-        settleOutcome(this.#host, place.batch, place.index, undecodableOutcome(cause));
+        settleOutcome(this.#host, place.batch, place.index, undecodable(cause));
         bad += 1;
       }
     }

@@ -12,6 +12,7 @@ import { type Clock, RheoError } from "@rheo/core";
 import { failureText } from "@rheo/core/internal";
 import { Piscina } from "piscina";
 import { type Deferred, deferred } from "../deferred.ts";
+import type { HandlerUse } from "../load-handler.ts";
 import { waitAtMost } from "../time-limit.ts";
 import {
   channelOf,
@@ -188,8 +189,8 @@ export class ThreadPool {
   }
 
   /** Loads a handler module in a thread, to fail early and clearly. @throws invalid_option */
-  async probe(module: string): Promise<void> {
-    const task = this.run({ kind: "probe", module }, null);
+  async probe(module: string, use: HandlerUse): Promise<void> {
+    const task = this.run({ kind: "probe", module, ...use }, null);
     const timer = this.#options.clock.schedule(PROBE_MS, () => task.terminate(`it did not finish loading within ${PROBE_MS} ms`));
     const end = await task.ended;
     timer.cancel();

@@ -9,6 +9,7 @@
  */
 import type { Outcome } from "@rheo/core";
 import { cleanText, LIMITS } from "@rheo/core/internal";
+import type { HandlerUse } from "../load-handler.ts";
 
 /** Deliveries of one slice at most: with quick handlers a smaller one costs more to hand over than to work on. */
 export const MAX_SLICE = 1_024;
@@ -66,8 +67,8 @@ export interface SessionTask {
 
 export type ThreadTask =
   | SessionTask
-  /** Loads a handler module, to see whether it can be. */
-  | { readonly kind: "probe"; readonly module: string }
+  /** Loads a handler module, to see whether it can be, and whether it fits its consumer. */
+  | ({ readonly kind: "probe"; readonly module: string } & HandlerUse)
   /** Runs the teardowns of this thread. */
   | { readonly kind: "teardown" };
 

@@ -5,11 +5,11 @@
  */
 import { parentPort } from "node:worker_threads";
 import type { Event, Outcome } from "@rheo/core";
-import { isThenable, systemClock, toEvent } from "@rheo/core/internal";
+import { type Decode, decoderOf, isThenable, systemClock, undecodable } from "@rheo/core/internal";
 import { BatchOfDeliveries, type ContextOwner, DeliveryContext } from "../context.ts";
 import { type Deferred, deferred } from "../deferred.ts";
 import type { LoadedHandler } from "../load-handler.ts";
-import { asPrefix, readBatchOutcomes, readOutcome, thrownOutcome, undecodableOutcome } from "../read-outcome.ts";
+import { asPrefix, readBatchOutcomes, readOutcome, thrownOutcome } from "../read-outcome.ts";
 import type { AbortMessage, FromThread, SessionGate, SessionTask, SliceContent } from "./protocol.ts";
 import { type Next, ThreadSlice } from "./thread-slice.ts";
 
@@ -18,6 +18,7 @@ export class ThreadSession {
   readonly #task: SessionTask;
   readonly #gate: SessionGate;
   readonly #handler: LoadedHandler;
+  readonly #decode: Decode;
   readonly #owner: ContextOwner;
   /** Resolves with what went wrong here, and not in a handler; null if nothing did. */
   readonly #closed: Deferred<unknown> = deferred<unknown>();
@@ -37,6 +38,7 @@ export class ThreadSession {
     this.#task = task;
     this.#gate = gate;
     this.#handler = handler;
+    this.#decode = decoderOf(handler.stream ?? task.stream);
     this.#owner = {
       value,
       logger: console,
@@ -148,9 +150,9 @@ export class ThreadSession {
     const { index } = next;
     let event: Event;
     try {
-      event = toEvent(this.#task.stream, next.record);
+      event = this.#decode(next.record);
     } catch (cause) {
-      return finish(slice, index, undecodableOutcome(cause));
+      return finish(slice, index, undecodable(cause));
     }
     const context = this.#contextOf(next);
     slice.contexts.set(index, context);
@@ -186,9 +188,9 @@ export class ThreadSession {
     const contexts: DeliveryContext[] = [];
     for (const next of slice.beginBatch(this.#task.isRun)) {
       try {
-        events.push(toEvent(this.#task.stream, next.record));
+        events.push(this.#decode(next.record));
       } catch (cause) {
-        finish(slice, next.index, undecodableOutcome(cause));
+        finish(slice, next.index, undecodable(cause));
         continue;
       }
       const context = this.#contextOf(next);

@@ -6,7 +6,7 @@ import { getHeapStatistics } from "node:v8";
 import { BroadcastChannel, parentPort, threadId, workerData } from "node:worker_threads";
 import { RheoError } from "@rheo/core";
 import { failureText } from "@rheo/core/internal";
-import { type LoadedHandler, loadHandler } from "../load-handler.ts";
+import { checkUse, type LoadedHandler, loadHandler } from "../load-handler.ts";
 import {
   channelOf,
   type FromThread,
@@ -58,7 +58,7 @@ const run = async (task: ThreadTask): Promise<ThreadAnswer> => {
   try {
     switch (task.kind) {
       case "probe":
-        await load(task.module);
+        checkUse(await load(task.module), task);
         return { ok: true };
       case "teardown":
         await teardown();

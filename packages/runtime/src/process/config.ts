@@ -1,6 +1,5 @@
 import { type Rheo, RheoError } from "@rheo/core";
-import { type ConsumerDefinition, type ConsumerOptions, defineConsumer } from "../consumer.ts";
-import type { SuperviseOptions } from "../supervise-options.ts";
+import { parseWork, type SuperviseOptions } from "../supervise-options.ts";
 
 /** What `rheo start` runs: the options of `supervise`, and the store that they are run on. */
 export interface AppConfig extends Omit<SuperviseOptions, "rheo"> {
@@ -43,11 +42,5 @@ export const parseConfig = (value: unknown, what: string): AppConfig => {
       `${what}: each process opens the store itself. Instead of rheo, give store: () => Rheo.open(…).`,
       { path: "rheo" },
     );
-  return Object.freeze({ ...value, consumers: parseConsumers(Reflect.get(value, "consumers"), what) });
-};
-
-const parseConsumers = (value: unknown, what: string): readonly ConsumerDefinition[] => {
-  if (!Array.isArray(value) || value.length === 0)
-    throw new RheoError("invalid_option", `${what}: consumers is a list of at least one consumer.`, { path: "consumers" });
-  return value.map((consumer: ConsumerOptions) => defineConsumer(consumer));
+  return Object.freeze({ ...value, ...parseWork(`${what}: `, value) });
 };

@@ -26,7 +26,7 @@ export type ChildDetails = Readonly<Record<string, number | string | boolean | n
 /** How a child is made, anew for each start. */
 export interface ChildSpec {
   readonly id: string;
-  readonly kind: "pool" | "group";
+  readonly kind: "pool" | "group" | "retention";
   /** @param onFailure - to be called once, when the child cannot go on and has let go of what it held */
   create(onFailure: (error: Error) => void): Child;
   /** Told when the child has failed for good. */
@@ -46,11 +46,13 @@ export interface ChildSpec {
  *   the `threads` and `slices` at work, `suspects` that wait to run alone, `deaths` of threads. With a breaker `breaker` ("closed",
  *   "open", "half_open") and `breakerNextInMs` until one event is tried, else null. With a rate limit `rateTokens`, starts allowed
  *   now. With assigned partitions `partitions` held, `share` aimed at, `members` known, and `assignmentFailures` in a row.
+ * - `retention`: `consumerId`; `leading`, whether this member sweeps the stream; `sweeping` now; events `removed` and `archived` by it
+ *   since it started; `heldBack` by slow groups in its last sweep; `failures` in a row; `lastSweptAtMs` by the store's clock, or null.
  */
 export interface ChildInfo {
-  /** Unique among its siblings: "pool", "thread-<n>", or "stream/group". */
+  /** Unique among its siblings: "pool", "thread-<n>", "stream/group", or "retention:stream". */
   readonly id: string;
-  readonly kind: "pool" | "group" | "thread";
+  readonly kind: "pool" | "group" | "thread" | "retention";
   /** `restarting`: failed, and waits to be started again. `failed`: failed too often, and given up. */
   readonly state: ChildActivity | "restarting" | "failed";
   /** Since the supervisor was started. A thread is never restarted; another takes its place. */

@@ -480,6 +480,30 @@ const trimming: readonly ContractCase[] = [
     expect(sequencesOf(await stored(world))).toEqual([9, 10]);
     expect(await world.peer.getEvent(STREAM, "none")).toBeNull();
   }),
+  rule("L10", "a dry run says what would go and what would be held back, and removes nothing", async (world) => {
+    await world.group();
+    await world.append(10);
+    for (const lease of await world.take(3)) await world.rheo.ack(lease);
+    const before = await partitionOf(world);
+    expect(await world.rheo.trim(STREAM, { keepLast: 2, dryRun: true })).toEqual({ removed: 3, heldBack: 5 });
+    expect(await world.rheo.trim(STREAM, { keepLast: 2, force: true, dryRun: true })).toEqual({ removed: 8, heldBack: 0 });
+    expect([await partitionOf(world), sequencesOf(await stored(world))]).toEqual([before, upTo(10)]);
+    expect(await world.rheo.trim(STREAM, { keepLast: 2 })).toEqual({ removed: 3, heldBack: 5 });
+  }),
+  rule("L10", "a trim of more than a step of the store removes all of it, in every partition", async (world) => {
+    await world.group({ partitions: 2 });
+    const large = Array.from({ length: 1_000 }, (_, n) => ({ payload: n, partition: 0 }));
+    for (let n = 0; n < 11; n++) await world.rheo.appendMany(STREAM, large);
+    await world.append(20, { partition: 1 });
+    const told: number[] = [];
+    world.rheo.events.on("stream.trimmed", ({ removed }) => told.push(removed));
+    expect(await world.rheo.trim(STREAM, { keepLast: 5, force: true })).toEqual({ removed: 11_010, heldBack: 0 });
+    expect(told.reduce((sum, removed) => sum + removed, 0)).toBe(11_010);
+    expect([await partitionOf(world), await partitionOf(world, 1)]).toMatchObject([
+      { firstSequence: 10_996, frontier: 10_995, lag: 5, skipped: 10_995 },
+      { firstSequence: 16, frontier: 15, lag: 5, skipped: 15 },
+    ]);
+  }),
   rule("L10", "sequences go on after everything was trimmed", async (world) => {
     await stream(world, 1);
     await world.append(3);

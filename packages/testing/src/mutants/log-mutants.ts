@@ -145,6 +145,9 @@ export const logMutants: readonly Mutant[] = [
   mutant("trim-ignores-partitions", "a trim of one partition trims all", (inner) => ({
     trim: (request) => inner.trim({ ...request, partitions: null }),
   })),
+  mutant("trim-dry-run-removes", "a trim that was only to count removes", (inner) => ({
+    trim: (request) => inner.trim({ ...request, dryRun: false }),
+  })),
   mutant("trim-off-by-one", "a trim before a sequence removes that one too", (inner) => ({
     trim: (request) =>
       inner.trim(

@@ -1,5 +1,8 @@
 /** Removing a prefix of the log (L10). */
 
+/** Events removed by one statement: a short transaction, whose locks nobody waits for long. */
+const STEP = 10_000;
+
 /** What a trim of everything up to a sequence takes from a group; the caller holds the partition. */
 export const TRIM_PROGRESS = `
 CREATE FUNCTION @.trim_progress(p_group_id integer, p_partition integer, p_sequence bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -27,43 +30,47 @@ BEGIN
   END IF;
 END $$;`;
 
-/** A cut is `{ before }`, `{ beforeMs }` or `{ last }`. Removes a prefix of each partition; with force also what groups have not settled. */
-export const TRIM = `
-CREATE FUNCTION @.trim(p_stream text, p_cut jsonb, p_partitions integer[], p_force boolean) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+/**
+ * A cut is `{ before }`, `{ beforeMs }` or `{ last }`. Removes a prefix of each partition, or a step of that; with force also what groups
+ * have not settled. A dry run counts.
+ */
+export const TRIM: string = `
+CREATE FUNCTION @.trim(p_stream text, p_cut jsonb, p_partitions integer[], p_force boolean, p_dry_run boolean) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE
   v_stream_id integer;
   q record;
   v_group integer;
-  v_wanted bigint;
+  v_due bigint;
+  v_allowed bigint;
   v_last bigint;
-  v_rows bigint;
   v_removed bigint := 0;
   v_held_back bigint := 0;
+  v_more boolean := false;
 BEGIN
   SELECT stream_id INTO v_stream_id FROM @.streams WHERE name = p_stream FOR KEY SHARE;
   IF NOT FOUND THEN RETURN jsonb_build_object('missing', 'stream'); END IF;
   FOR v_group IN SELECT group_id FROM @.groups WHERE stream_id = v_stream_id ORDER BY group_id LOOP
     IF p_force THEN PERFORM @.hold_all(v_group, p_partitions); ELSE PERFORM @.hold(v_group, p_partitions); END IF;
   END LOOP;
-  FOR q IN SELECT p.partition, p.first_sequence, @.high_watermark(v_stream_id, p.partition) AS high FROM @.partitions p
+  FOR q IN SELECT p.partition, p.first_sequence - 1 AS kept, @.high_watermark(v_stream_id, p.partition) AS high FROM @.partitions p
     WHERE p.stream_id = v_stream_id AND (p_partitions IS NULL OR p.partition = ANY (p_partitions)) ORDER BY p.partition FOR UPDATE
   LOOP
-    v_wanted := least(q.high, greatest(q.first_sequence - 1, CASE
+    v_due := least(q.high, greatest(q.kept, CASE
       WHEN p_cut ? 'before' THEN (p_cut->>'before')::bigint - 1
       WHEN p_cut ? 'beforeMs' THEN @.sequence_at(v_stream_id, q.partition, 'epoch'::timestamptz + (p_cut->>'beforeMs')::bigint * interval '1 millisecond') - 1
       ELSE q.high - (p_cut->>'last')::bigint END));
-    IF p_force THEN
-      PERFORM @.trim_progress(g.group_id, q.partition, v_wanted) FROM @.groups g WHERE g.stream_id = v_stream_id;
-      v_last := v_wanted;
-    ELSE
-      SELECT greatest(q.first_sequence - 1, least(v_wanted, min(f.frontier))) INTO v_last FROM @.frontiers f WHERE f.stream_id = v_stream_id AND f.partition = q.partition;
+    v_allowed := v_due;
+    IF NOT p_force THEN
+      SELECT greatest(q.kept, least(v_due, min(f.frontier))) INTO v_allowed FROM @.frontiers f WHERE f.stream_id = v_stream_id AND f.partition = q.partition;
     END IF;
-    v_held_back := v_held_back + v_wanted - v_last;
-    CONTINUE WHEN v_last < q.first_sequence;
+    v_held_back := v_held_back + v_due - v_allowed;
+    v_last := CASE WHEN p_dry_run THEN v_allowed ELSE least(v_allowed, q.kept + ${STEP} - v_removed) END;
+    v_removed := v_removed + v_last - q.kept;
+    v_more := v_more OR v_last < v_allowed;
+    CONTINUE WHEN p_dry_run OR v_last = q.kept;
+    IF p_force THEN PERFORM @.trim_progress(g.group_id, q.partition, v_last) FROM @.groups g WHERE g.stream_id = v_stream_id; END IF;
     DELETE FROM @.events WHERE stream_id = v_stream_id AND partition = q.partition AND sequence <= v_last;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    v_removed := v_removed + v_rows;
     UPDATE @.partitions SET first_sequence = v_last + 1 WHERE stream_id = v_stream_id AND partition = q.partition;
   END LOOP;
-  RETURN jsonb_build_object('removed', v_removed, 'heldBack', v_held_back, 'stream', v_stream_id);
+  RETURN jsonb_build_object('removed', v_removed, 'heldBack', v_held_back, 'more', v_more, 'stream', v_stream_id);
 END $$;`;

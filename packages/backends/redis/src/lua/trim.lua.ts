@@ -10,7 +10,7 @@ const PAGE = 1_000;
 
 /**
  * ARGV: places wanted ("": all, else `,0,2,`), "sequence", "time" or "keep", its number, "1" to pass the frontiers of slow groups; on a
- * Cluster the groups that there are, as JSON, and the version up to which that is all of them ("": no matter). Answers
+ * Cluster the groups that there are, as JSON, and the version up to which that is all of them ("": no matter); "1" to count only. Answers
  * `{ "ok", removed, held back }`. Cost: the leases in flight of all groups.
  */
 export const TRIM: string = lua`
@@ -66,7 +66,7 @@ local function each_group(i, work)
   end
 end
 
-local removed, held_back = 0, 0
+local removed, held_back, counts = 0, 0, ARGV[${COMMON_ARGUMENTS + 7}] == '1'
 for i = 1, #KEYS do
   if wanted_places == '' or find(wanted_places, ',' .. (i - 1) .. ',', 1, true) then
     local log, last, allowed = log_of(i), nil, nil
@@ -75,11 +75,11 @@ for i = 1, #KEYS do
     else last = log.high - value end
     allowed = last
     if not force then each_group(i, function(place) allowed = min(allowed, frontier_of(place)) end)
-    elseif last >= log.first then each_group(i, function(place) trim_progress(place, last) end) end
+    elseif not counts and last >= log.first then each_group(i, function(place) trim_progress(place, last) end) end
     local first = max(log.first, allowed + 1)
     removed = removed + first - log.first
     held_back = held_back + max(0, last - max(allowed, first - 1))
-    if first > log.first then
+    if first > log.first and not counts then
       log.first = first
       call('HSET', KEYS[i], 'log', text_of_log(log))
     end

@@ -1,5 +1,8 @@
-import { type Event, type EventRecord, type Outcome, RheoError, reject, retry, type StreamRef } from "@rheo/core";
-import { failureText, isVersioned, newestShape, toEvent } from "@rheo/core/internal";
+/** Events as readers of a stream get them, from records as its store has them. */
+import { RheoError } from "./errors.ts";
+import { type Event, type EventRecord, toEvent } from "./event.ts";
+import { failureText, type Outcome, reject, retry } from "./outcome.ts";
+import { isVersioned, newestShape, type StreamRef } from "./schema.ts";
 
 /** The event of a record, in the newest shape of its stream. */
 export type Decode = (record: EventRecord) => Event;
