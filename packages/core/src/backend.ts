@@ -279,6 +279,8 @@ export interface FetchRequest {
   readonly leaseMs: number | null;
   /** Null: all. */
   readonly partitions: readonly number[] | null;
+  /** In a group that keeps order, how many deliveries of a key (or of a partition) may be leased together, from 1 (G9). */
+  readonly runLimit: number;
 }
 
 export interface ExchangeRequest {

@@ -64,6 +64,12 @@ export interface FetchOptions {
   readonly partitions?: readonly number[];
   /** Default 8 MiB; at least one event is given. */
   readonly maxBytes?: number;
+  /**
+   * In a group with an `ordering`: how many events of one key (or of the partition) may be leased at once, as a run, 1–10,000; default 1.
+   * Whoever takes runs keeps their order itself: it handles and settles a run by sequence, and after the first that is not acked releases
+   * the rest (G9).
+   */
+  readonly runLimit?: number;
   /** Wait up to this long for something to fetch; default 0. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;

@@ -29,8 +29,9 @@ export interface BatchOptions {
   readonly waitMs?: number;
   /**
    * Makes each batch a run: events of one key (one without a key is a run by itself), or of one partition, by sequence. A run is
-   * settled as a prefix: after the first outcome that is not an ack, what follows goes back uncharged. A group with `ordering` is
-   * given the events of a key (or partition) one at a time, and so has runs of one there (G9). Default: events as they come.
+   * settled as a prefix: after the first outcome that is not an ack, what follows goes back uncharged. In a group whose `ordering` is
+   * the same, the events of a run are leased together, and nothing of its key (or partition) is until all of it is settled; with
+   * another `ordering` a run has one event (G9). Default: events as they come.
    */
   readonly by?: "key" | "partition";
 }

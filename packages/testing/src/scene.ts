@@ -58,7 +58,7 @@ export const fetching = (limit: number, settlements: readonly Settlement[] = [],
   stream: STREAM,
   group: GROUP,
   settlements,
-  fetch: { limit, maxBytes: 8_388_608, consumerId, leaseMs: null, partitions: null },
+  fetch: { limit, maxBytes: 8_388_608, consumerId, leaseMs: null, partitions: null, runLimit: 1 },
 });
 
 export const settling = (settlements: readonly Settlement[], transaction?: unknown): ExchangeRequest => ({

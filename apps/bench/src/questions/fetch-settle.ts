@@ -16,7 +16,7 @@ const byCalls = async ({ rheo }: Opened, limit: number): Promise<void> => {
 /** What the runtime does: a settle and the next fetch in one exchange, no objects per event. */
 const byExchange = async ({ rheo }: Opened, limit: number): Promise<void> => {
   const internals = internalsOf(rheo);
-  const fetch = { limit, maxBytes: 8_388_608, consumerId: "bench", leaseMs: null, partitions: null };
+  const fetch = { limit, maxBytes: 8_388_608, consumerId: "bench", leaseMs: null, partitions: null, runLimit: 1 };
   for (let settlements: readonly Settlement[] = []; ; ) {
     const { grants } = await internals.exchange({ stream: "bench", group: "drain", settlements, fetch });
     if (grants.length === 0) return;

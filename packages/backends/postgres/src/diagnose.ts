@@ -29,19 +29,25 @@ const SOURCES = reading(
   "SELECT p.proname, p.prosrc FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 ORDER BY p.proname, p.oid",
 );
 const LONG = reading(`SELECT pid, usename, application_name, state, extract(epoch FROM clock_timestamp() - xact_start)::integer
-  FROM pg_stat_activity WHERE xact_start < clock_timestamp() - ${LONG_TRANSACTION_S} * interval '1 second' AND backend_type = 'client backend'
+  FROM pg_stat_activity WHERE xact_start < clock_timestamp() - $1 * interval '1 second' AND backend_type = 'client backend'
   AND datname = current_database() ORDER BY xact_start LIMIT 1`);
 const PREPARED = reading(`SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::integer FROM pg_prepared_xacts
-  WHERE prepared < clock_timestamp() - ${LONG_TRANSACTION_S} * interval '1 second' ORDER BY prepared LIMIT 1`);
+  WHERE prepared < clock_timestamp() - $1 * interval '1 second' ORDER BY prepared LIMIT 1`);
 const DEAD = reading(`SELECT relname, n_dead_tup FROM pg_stat_user_tables WHERE schemaname = $1 AND n_dead_tup > ${DEAD_ROWS}
   AND n_dead_tup > n_live_tup ORDER BY n_dead_tup DESC LIMIT 1`);
 
-export const diagnose = async (database: Database, schema: Schema, nowMs: () => number): Promise<Diagnosis[]> => [
+/** `longS`: what makes a transaction a long one, in seconds. */
+export const diagnose = async (
+  database: Database,
+  schema: Schema,
+  nowMs: () => number,
+  longS: number = LONG_TRANSACTION_S,
+): Promise<Diagnosis[]> => [
   ...ofSettings((await database.run(SETTINGS))[0] ?? []),
   await clock(database, nowMs),
   ...ofRelations(schema, await database.run(RELATIONS, [schema.name])),
   ofFunctions(schema, await database.run(SOURCES, [schema.name])),
-  ofTransactions(await database.run(LONG), await database.run(PREPARED)),
+  ofTransactions(await database.run(LONG, [longS]), await database.run(PREPARED, [longS]), longS),
   ofDeadRows(schema, await database.run(DEAD, [schema.name])),
 ];
 
@@ -152,7 +158,7 @@ const ofFunctions = (schema: Schema, rows: readonly Row[]): Diagnosis => {
 };
 
 /** Those of other users show only to members of pg_read_all_stats. */
-const ofTransactions = ([long]: readonly Row[], [prepared]: readonly Row[]): Diagnosis => {
+const ofTransactions = ([long]: readonly Row[], [prepared]: readonly Row[], longS: number): Diagnosis => {
   const harm = "rows that are dead since cannot be removed, and every look-up gets slower";
   if (prepared !== undefined)
     return warning(
@@ -160,7 +166,7 @@ const ofTransactions = ([long]: readonly Row[], [prepared]: readonly Row[]): Dia
       `the prepared transaction ${prepared[0]} is ${prepared[1]} s old: ${harm}`,
       `COMMIT PREPARED or ROLLBACK PREPARED '${prepared[0]}';`,
     );
-  if (long === undefined) return fine("transactions", `none is older than ${LONG_TRANSACTION_S} s`);
+  if (long === undefined) return fine("transactions", `none is older than ${longS} s`);
   const [pid, user, application, state, seconds] = long;
   return warning(
     "transactions",

@@ -5,7 +5,7 @@ import type { Row, Statement, Value } from "./database.ts";
 import { type SettledRuns, toResults, toSettlements } from "./settle.ts";
 
 export const EXCHANGE: Statement = {
-  text: "SELECT * FROM @.exchange($1, $2, $3::jsonb, $4::integer, $5::bigint, $6, $7::bigint, $8::integer[], $9::integer, $10::integer, $11::integer, $12::bigint)",
+  text: "SELECT * FROM @.exchange($1, $2, $3::jsonb, $4::integer, $5::bigint, $6, $7::bigint, $8::integer[], $9::integer, $10::integer, $11::integer, $12::bigint, $13::integer)",
   writes: true,
 };
 
@@ -52,6 +52,7 @@ export const exchangeValues = (
   turn.dueStreak,
   waitFor,
   nowMs,
+  fetch?.runLimit ?? null,
 ];
 
 /** @throws stream_not_found, group_not_found - only where something was to be fetched */

@@ -173,7 +173,7 @@ const grow = (
 /** Buffers that a fetch of 10 and its ack touch, the second time that a connection does so. */
 const buffersOfFetch = async (schema: string): Promise<number> => {
   const text = (settlements: string): string =>
-    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM "${schema}".exchange('${STREAM}', 'g', ${settlements}, 10, 8388608, 'b', NULL, NULL, 0, 0, NULL, NULL)`;
+    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM "${schema}".exchange('${STREAM}', 'g', ${settlements}, 10, 8388608, 'b', NULL, NULL, 0, 0, NULL, NULL, 1)`;
   let buffers = 0;
   for (let round = 0; round < 8; round++) {
     const { rows } = await client.query(text("NULL"));
@@ -188,7 +188,7 @@ const buffersOfFetch = async (schema: string): Promise<number> => {
       { p: 0, t: Number(lease.token), s: `{[${lease.first},${Number(lease.last) + 1})}`, k: "a" },
     ]);
     await client.query(
-      `SELECT * FROM "${schema}".exchange('${STREAM}', 'g', '${settlement}', NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL)`,
+      `SELECT * FROM "${schema}".exchange('${STREAM}', 'g', '${settlement}', NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL)`,
     );
   }
   return buffers;

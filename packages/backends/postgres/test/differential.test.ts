@@ -134,8 +134,8 @@ class Game {
     const limit = [1, 2, 3, 5, 20][draw(5)] ?? 1;
     const partitions = draw(6) === 0 ? [draw(this.partitions)] : null;
     const maxBytes = 1_000_000;
-    const fetch =
-      draw(6) === 0 ? null : { limit, maxBytes, consumerId: ["a", "b", "c"][draw(3)] ?? "a", leaseMs: null, partitions };
+    const [consumerId, runLimit] = [["a", "b", "c"][draw(3)] ?? "a", [1, 1, 2, 3, 20][draw(5)] ?? 1];
+    const fetch = draw(6) === 0 ? null : { limit, maxBytes, consumerId, leaseMs: null, partitions, runLimit };
     return (backend) => backend.exchange({ stream: STREAM, group: GROUP, settlements, fetch });
   }
 

@@ -48,7 +48,7 @@ const frontier = async (): Promise<number> => (await backend.progress(STREAM, GR
 const grantOf = async (limit: number, options: { leaseMs?: number } = {}): Promise<Grant> => {
   const { grants } = await backend.exchange({
     ...fetching(limit),
-    fetch: { limit, maxBytes: 1e6, consumerId: "a", leaseMs: options.leaseMs ?? null, partitions: null },
+    fetch: { limit, maxBytes: 1e6, consumerId: "a", leaseMs: options.leaseMs ?? null, partitions: null, runLimit: 1 },
   });
   const [grant] = grants;
   if (grant === undefined) throw new Error("nothing was granted");

@@ -47,6 +47,7 @@ export const exchangeArguments = (
     : `${elsewhere.inflight} ${Number(elsewhere.alone)} ${elsewhere.held} ${Number(elsewhere.searching)} ${elsewhere.sinceMs ?? "-"} ${elsewhere.granted} ${elsewhere.token}`,
   elsewhere?.reserved ?? "",
   count,
+  fetch?.runLimit ?? "",
   ...settlementArguments(settlements, (partition) => {
     const place =
       partitions.length > partition && partitions[partition] === partition ? partition : partitions.indexOf(partition);

@@ -113,8 +113,16 @@ describe("a trim", () => {
     const times = [5_000, 90_000, 6_000, 7_000, 8_000, 9_000];
     await backend.append([{ stream: STREAM, partitions: 2, events: times.map(at) }]);
     const cut = { stream: STREAM, partitions: [1], force: false, dryRun: false } as const;
-    expect(await backend.trim({ ...cut, cut: { kind: "sequence", before: 3 } })).toEqual({ removed: 2, heldBack: 0, more: false });
-    expect(await backend.trim({ ...cut, cut: { kind: "time", beforeMs: 8_000 } })).toEqual({ removed: 2, heldBack: 0, more: false });
+    expect(await backend.trim({ ...cut, cut: { kind: "sequence", before: 3 } })).toEqual({
+      removed: 2,
+      heldBack: 0,
+      more: false,
+    });
+    expect(await backend.trim({ ...cut, cut: { kind: "time", beforeMs: 8_000 } })).toEqual({
+      removed: 2,
+      heldBack: 0,
+      more: false,
+    });
     expect((await backend.watermarks(STREAM))[1]).toMatchObject({ firstSequence: 5, highWatermark: 6 });
     await backend.close();
   });

@@ -16,7 +16,7 @@ import { WAIT_POLL_MS } from "../waiting.ts";
 import type { AnyStream, Context } from "./context.ts";
 import { exchange, renew, resolveOutcome } from "./exchange.ts";
 
-const FETCH_NAMES = ["limit", "consumerId", "leaseMs", "partitions", "maxBytes", "waitMs", "signal"] as const;
+const FETCH_NAMES = ["limit", "consumerId", "leaseMs", "partitions", "maxBytes", "runLimit", "waitMs", "signal"] as const;
 
 export const fetch = async (context: Context, stream: AnyStream, group: string, options: unknown): Promise<Lease[]> => {
   const name = context.streamOf(stream, group);
@@ -33,6 +33,7 @@ export const fetch = async (context: Context, stream: AnyStream, group: string, 
       leaseMs: parseLeaseMs(raw.leaseMs),
       partitions: raw.partitions === undefined ? null : parsePartitions(raw.partitions, await context.partitionsOf(name)),
       maxBytes: parseNumber("maxBytes", raw.maxBytes, { min: 1, max: Number.MAX_SAFE_INTEGER, fallback: LIMITS.fetchBytes }),
+      runLimit: parseNumber("runLimit", raw.runLimit, { min: 1, max: LIMITS.fetchLimit, fallback: 1 }),
     },
   };
   const waitMs = parseNumber("waitMs", raw.waitMs, { min: 0, max: LIMITS.durationMs, fallback: 0 });

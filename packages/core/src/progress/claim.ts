@@ -42,7 +42,9 @@ const visitAll = (pass: Pass, { candidates, reserveHalf }: Visit): void => {
 const visit = (pass: Pass, candidate: Candidate, reserved: number, matches: Matcher | null): void => {
   const { partition, expired, due, exceptions, backlog } = candidate;
   const { ordering } = pass.store.group.options;
-  const order = ordering === "none" ? openOrder : keyOrder(pass.store, partition, ordering, pass.nowMs, exceptions);
+  const { nowMs, runLimit } = pass;
+  const order =
+    ordering === "none" ? openOrder : keyOrder(pass.store, partition, { ordering, nowMs, hasExceptions: exceptions, runLimit });
   const spare = Math.min(reserved, pass.left);
   pass.left -= spare;
   if (expired && pass.isOpen) takeExpired(pass, partition, order);

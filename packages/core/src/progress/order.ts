@@ -1,6 +1,6 @@
 /**
- * Ordering (G9). A later event of a key (or of the whole partition) is free only when every earlier one is acked or dead, and
- * no two of a key are leased at a time.
+ * Ordering (G9). Deliveries of a key (or of the whole partition) form a lane. Only the first unsettled one of a lane is free, and only
+ * while none of the lane is leased; a fetch that takes runs may take those after it along, as long as it has taken all before.
  */
 import type { EventRecord } from "../event.ts";
 import type { Ordering } from "../group.ts";
@@ -12,12 +12,18 @@ import type { Exception, ProgressStore } from "./records.ts";
 export interface OrderView {
   /** Whether an unsettled delivery may be leased. */
   isFree(sequence: number): boolean;
+  /** Whether it is, or will be once those before it in its run are leased. */
+  isInRun(sequence: number): boolean;
   /** Whether a new event of this key may be leased. */
   isNewFree(key: string | null): boolean;
-  /** A new event was chosen: its key is taken. */
+  /** A new event was chosen. */
   occupy(event: EventRecord): void;
-  /** Deliveries were leased. */
+  /** The new events that were chosen are leased: no more are added to their runs. */
+  closeRuns(): void;
+  /** Deliveries were leased, and nothing more of their lanes will be. */
   take(sequences: readonly number[]): void;
+  /** The next of its run was leased. */
+  advance(sequence: number): void;
   /** Whether events above the cursor may be offered at all. */
   readonly acceptsNew: boolean;
   /** How many of them. */
@@ -35,9 +41,12 @@ const nothing = (): void => undefined;
 /** No order is kept. */
 export const openOrder: OrderView = {
   isFree: () => true,
+  isInRun: () => true,
   isNewFree: () => true,
   occupy: nothing,
+  closeRuns: nothing,
   take: nothing,
+  advance: nothing,
   acceptsNew: true,
   newLimit: Number.POSITIVE_INFINITY,
   parks: false,
@@ -49,69 +58,119 @@ interface Unsettled {
   readonly sequence: number;
   readonly key: string | null;
   readonly live: boolean;
+  /** An exception that time allows: it may be part of a run. */
+  readonly claimable: boolean;
+}
+
+interface Lane {
+  /** Of its unsettled deliveries. */
+  count: number;
+  /** How many of these a run may have: the first ones, as far as all are claimable. */
+  reachable: number;
+  /** How many of them this fetch has leased. */
+  next: number;
+  /** One of it is leased already. */
+  busy: boolean;
+}
+
+/** Where a delivery stands in its lane, from 0. */
+interface Spot {
+  readonly lane: Lane;
+  readonly position: number;
+}
+
+export interface OrderOptions {
+  readonly ordering: Exclude<Ordering, "none">;
+  readonly nowMs: number;
+  readonly hasExceptions: boolean;
+  /** Deliveries of a lane that one fetch may take. */
+  readonly runLimit: number;
 }
 
 /** The view of a partition whose group keeps the order of keys, or of everything. */
-export const keyOrder = (
-  store: ProgressStore,
-  partition: number,
-  ordering: Exclude<Ordering, "none">,
-  nowMs: number,
-  hasExceptions: boolean,
-): OrderView => {
+export const keyOrder = (store: ProgressStore, partition: number, options: OrderOptions): OrderView => {
+  const { ordering, nowMs, hasExceptions, runLimit } = options;
   const whole = ordering === "partition";
   const exceptions = hasExceptions ? store.exceptions(partition) : [];
   const unsettled = [
     ...leased(store, partition, whole, nowMs),
     ...exceptions.map((exception) => fromException(exception, nowMs)),
-  ];
-  unsettled.sort((a, b) => a.sequence - b.sequence);
-  /** The lowest unsettled sequence of each key; "" stands for the partition where the whole of it is ordered. */
-  const firstOf = new Map<string, number>();
-  const busy = new Set<string>();
-  const keyOf = new Map<number, string>();
+  ].sort((a, b) => a.sequence - b.sequence);
+  const laneOf = (key: string | null): string | null => (whole ? "" : key); // "" stands for the partition
+  const { lanes, spots } = arrange(unsettled, laneOf, runLimit);
+  const fresh = new Map<string, number>();
   let parked = exceptions.filter((exception) => exception.state === "parked").length;
-  for (const { sequence, key, live } of unsettled) {
-    const lane = whole ? "" : key;
-    if (lane === null) continue;
-    keyOf.set(sequence, lane);
-    if (!firstOf.has(lane)) firstOf.set(lane, sequence);
-    if (live) busy.add(lane);
-  }
+  const isInRun = (sequence: number): boolean => {
+    const spot = spots.get(sequence);
+    return spot === undefined || (!spot.lane.busy && (spot.position === 0 || spot.position < spot.lane.reachable));
+  };
   return {
-    isFree: (sequence) => {
-      const lane = keyOf.get(sequence);
-      return lane === undefined || (firstOf.get(lane) === sequence && !busy.has(lane));
+    isFree: (sequence) => isInRun(sequence) && spots.get(sequence)?.position === spots.get(sequence)?.lane.next,
+    isInRun,
+    isNewFree: (key) => {
+      const lane = laneOf(key);
+      return lane === null || (!lanes.has(lane) && (fresh.get(lane) ?? 0) < runLimit);
     },
-    isNewFree: (key) => (whole ? !firstOf.has("") : key === null || !firstOf.has(key)),
     occupy: (event) => {
-      const lane = whole ? "" : event.key;
-      if (lane !== null) firstOf.set(lane, event.sequence);
+      const lane = laneOf(event.key);
+      if (lane !== null) fresh.set(lane, (fresh.get(lane) ?? 0) + 1);
+    },
+    closeRuns: () => {
+      for (const lane of fresh.keys()) lanes.set(lane, { count: 0, reachable: 0, next: 0, busy: true });
+      fresh.clear();
     },
     take: (sequences) => {
       for (const sequence of sequences) {
-        const lane = keyOf.get(sequence);
-        if (lane !== undefined) busy.add(lane);
+        const spot = spots.get(sequence);
+        if (spot !== undefined) spot.lane.busy = true;
       }
     },
+    advance: (sequence) => {
+      const spot = spots.get(sequence);
+      if (spot !== undefined) spot.lane.next += 1;
+    },
     acceptsNew: !whole || unsettled.length === 0,
-    newLimit: whole ? 1 : Number.POSITIVE_INFINITY,
+    newLimit: whole ? runLimit : Number.POSITIVE_INFINITY,
     parks: !whole,
     canPark: () => parked++ < LIMITS.parkedPerPartition,
-    claimable: exceptions.filter((exception) => exception.dueAtMs === null || exception.dueAtMs <= nowMs),
+    claimable: exceptions.filter((exception) => isClaimable(exception, nowMs)),
   };
 };
+
+const arrange = (
+  unsettled: readonly Unsettled[],
+  laneOf: (key: string | null) => string | null,
+  runLimit: number,
+): { lanes: Map<string, Lane>; spots: ReadonlyMap<number, Spot> } => {
+  const lanes = new Map<string, Lane>();
+  const spots = new Map<number, Spot>();
+  for (const { sequence, key, live, claimable } of unsettled) {
+    const name = laneOf(key);
+    if (name === null) continue;
+    const lane = lanes.get(name) ?? { count: 0, reachable: 0, next: 0, busy: false };
+    lanes.set(name, lane);
+    spots.set(sequence, { lane, position: lane.count });
+    if (claimable && lane.reachable === lane.count && lane.count < runLimit) lane.reachable += 1;
+    lane.count += 1;
+    lane.busy ||= live;
+  }
+  return { lanes, spots };
+};
+
+const isClaimable = ({ dueAtMs }: Exception, nowMs: number): boolean => dueAtMs === null || dueAtMs <= nowMs;
 
 const fromException = (exception: Exception, nowMs: number): Unsettled => ({
   sequence: exception.sequence,
   key: exception.key,
   live: exception.state === "leased" && (exception.dueAtMs ?? 0) > nowMs,
+  claimable: isClaimable(exception, nowMs),
 });
 
 const leased = (store: ProgressStore, partition: number, whole: boolean, nowMs: number): Unsettled[] =>
   store.leases(partition).flatMap((lease) => {
     const live = lease.expiresAtMs > nowMs;
     const sequences = openSequences(lease);
-    if (whole) return sequences.map((sequence) => ({ sequence, key: null, live }));
-    return store.headersAt(partition, sequences).map(({ sequence, key }) => ({ sequence, key, live }));
+    const claimable = false;
+    if (whole) return sequences.map((sequence) => ({ sequence, key: null, live, claimable }));
+    return store.headersAt(partition, sequences).map(({ sequence, key }) => ({ sequence, key, live, claimable }));
   });

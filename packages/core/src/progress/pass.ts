@@ -21,6 +21,7 @@ export class Pass {
   readonly nowMs: number;
   readonly leaseMs: number;
   readonly maxAttempts: number;
+  readonly runLimit: number;
   /** Deliveries that may still be given. */
   left: number;
   /** Bytes that may still be given; one event is always given. */
@@ -46,6 +47,7 @@ export class Pass {
     this.nowMs = nowMs;
     this.leaseMs = request.leaseMs ?? store.group.options.leaseMs;
     this.maxAttempts = store.group.options.maxAttempts;
+    this.runLimit = request.runLimit;
     this.left = limit;
     this.bytesLeft = request.maxBytes;
   }

@@ -12,7 +12,7 @@ const CHUNK = 100;
 export const takeDue = (pass: Pass, partition: number, order: OrderView): void => {
   const found = order.claimable ?? pass.store.dueExceptions(partition, pass.nowMs, pass.left);
   for (let start = 0; start < found.length && pass.isOpen; start += CHUNK) {
-    const chunk = found.slice(start, start + CHUNK).filter((exception) => order.isFree(exception.sequence));
+    const chunk = found.slice(start, start + CHUNK).filter((exception) => order.isInRun(exception.sequence));
     const sequences = chunk.map((exception) => exception.sequence).sort((a, b) => a - b);
     const read = pass.store.eventsAt(partition, sequences, pass.bytesLeft);
     const events = new Map(read.map((event) => [event.sequence, event]));
@@ -65,7 +65,7 @@ const lease = (
     dueAtMs: pass.expiresAtMs,
     firstFailedAtMs: exception.firstFailedAtMs ?? (expired ? exception.dueAtMs : null),
   });
-  order.take([exception.sequence]);
+  order.advance(exception.sequence);
   if (takeovers > 0) pass.suspectsGranted += 1;
   pass.grant(partition, attempt, [event]);
 };

@@ -47,7 +47,7 @@ const lease = (pass: Pass, partition: number, events: readonly EventRecord[], cu
     expiresAtMs: pass.expiresAtMs,
     firstFailedAtMs: null,
   });
-  order.take(sequences);
+  order.closeRuns();
   pass.grant(partition, 1, events);
 };
 

@@ -269,7 +269,7 @@ export class Intake<Item> {
       stream,
       group,
       settlements: settling.map(({ settlement }) => settlement),
-      fetch: fetch === 0 ? null : { limit: fetch, maxBytes: LIMITS.fetchBytes, consumerId, leaseMs, partitions },
+      fetch: fetch === 0 ? null : { limit: fetch, maxBytes: LIMITS.fetchBytes, consumerId, leaseMs, partitions, runLimit: 1 },
     };
   }
 

@@ -166,6 +166,7 @@ export class ClaimStore<Kind extends string> {
       consumerId: this.#options.consumerId,
       leaseMs: this.#options.leaseMs(),
       partitions: [this.#partitionOf(kind)],
+      runLimit: 1,
     };
     return { stream: this.stream, group: kind, settlements, fetch };
   }

@@ -75,8 +75,10 @@ export class GroupActor {
     const isAssigned = options.consumer.partitions === "assigned";
     this.#state = initialState({ capacity, maxDemand, pollMs }, this.#admission?.ration ?? null, !isAssigned);
     this.#opening = new Opening(options.rheo, options.consumer, options.consumerId);
-    const partitions = (): readonly number[] | null => this.#partitions();
-    this.#settler = new Settler(this.#internals, options.consumer, options.consumerId, this.#ledger, partitions);
+    this.#settler = new Settler(this.#internals, options.consumer, options.consumerId, this.#ledger, {
+      partitions: () => this.#partitions(),
+      runLimit: () => (this.#keepsRuns() ? (batch?.size ?? 1) : 1),
+    });
     this.#renewer = new Renewer(this.#renewerHost());
     this.#runner = options.createRunner(this.#runnerHost());
   }
@@ -233,7 +235,8 @@ export class GroupActor {
   /** Of what was fetched for a probe, those that were one and failed go back, unless there is nothing else. */
   #choosePlausibleProbe(): void {
     const admission = this.#admission;
-    if (admission === null || !admission.wantsProbe) return;
+    // of a run that has to keep its order nothing can be left out
+    if (admission === null || !admission.wantsProbe || this.#keepsRuns()) return;
     const hasFailed = (batch: Batch, index: number): boolean => admission.hasFailed(batch, index);
     if (!this.#ledger.holds((batch, index) => !hasFailed(batch, index))) return;
     const count = this.#ledger.releaseWhere(hasFailed);
@@ -419,14 +422,21 @@ export class GroupActor {
       ledger: this.#ledger,
       admission: this.#admission,
       ordering: () => this.#knownGroup().options.ordering,
+      keepsRuns: () => this.#keepsRuns(),
       resolve: (outcome: Outcome, attempt) => this.#internals.resolveOutcome(outcome, this.#knownGroup(), attempt),
       mayStart: (batch) => this.#renewer.isFresh(batch),
       started: (count) => this.#post({ type: "started", count }),
       ended: (count, dropped) => this.#post({ type: "outcome", count, dropped, atMs: this.#internals.clock.monotonic() }),
       returned: (count, dropped) => this.#post({ type: "returned", count, dropped }),
+      released: (count) => this.#post({ type: "released", count, overdue: false }),
       renew: () => void this.#renewer.renewNow(),
       fail: (error) => this.#fail(error),
     };
+  }
+
+  #keepsRuns(): boolean {
+    const by = this.#consumer.batch?.by ?? null;
+    return by !== null && by === this.#group?.options.ordering;
   }
 
   #knownGroup(): GroupRecord {

@@ -31,8 +31,16 @@ export class Batcher {
     if (!this.#isDue(front, ready) || !this.#host.mayStart(front)) return [];
     const allowed = admission === null ? ready : admission.reserveAll(ready);
     if (allowed === 0) return [];
-    const places = by === null ? ledger.takeMany(allowed) : ledger.takeRun(allowed, by);
+    const places = by === null ? ledger.takeMany(allowed) : this.#takeRun(allowed, by);
     admission?.started(places.length, allowed);
+    return places;
+  }
+
+  #takeRun(limit: number, by: "key" | "partition"): readonly Place[] {
+    const { ledger } = this.#host;
+    if (!this.#host.keepsRuns()) return ledger.takeRun(limit, by);
+    const { places, released } = ledger.takeWholeRun(limit, by);
+    if (released > 0) this.#host.released(released);
     return places;
   }
 

@@ -163,16 +163,29 @@ export class Ledger {
   takeRun(limit: number, by: RunOf): Place[] {
     const front = this.front();
     if (front === null) return [];
-    const places = this.#run(front, by, Number.POSITIVE_INFINITY)
-      .sort((a, b) => a.batch.sequenceAt(a.index) - b.batch.sequenceAt(b.index))
-      .slice(0, limit);
-    for (const { batch, index } of places) batch.states[index] = RUNNING;
-    this.#unstarted -= places.length;
+    const places = this.#run(front, by, Number.POSITIVE_INFINITY).sort(bySequence).slice(0, limit);
+    this.#start(places);
     return places;
   }
 
+  /** The same of all that is held of that key or partition; what is beyond `limit` is released, so that nothing overtakes the run. */
+  takeWholeRun(limit: number, by: RunOf): { readonly places: Place[]; readonly released: number } {
+    const front = this.front();
+    if (front === null) return { places: [], released: 0 };
+    const all = this.#run(front, by, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY).sort(bySequence);
+    this.#start(all);
+    const places = all.slice(0, limit);
+    for (const { batch, index } of all.slice(limit)) this.#end(batch, index, RELEASE);
+    return { places, released: all.length - places.length };
+  }
+
+  #start(places: readonly Place[]): void {
+    for (const { batch, index } of places) batch.states[index] = RUNNING;
+    this.#unstarted -= places.length;
+  }
+
   /** Found in the order in which they were fetched, which is not always that of their sequences. */
-  #run(front: Batch, by: RunOf, limit: number): Place[] {
+  #run(front: Batch, by: RunOf, limit: number, lookAhead: number = LOOK_AHEAD): Place[] {
     const { key } = front.recordAt(front.next);
     if (by === "key" && key === null) return [{ batch: front, index: front.next }];
     const places: Place[] = [];
@@ -181,7 +194,7 @@ export class Ledger {
       if (batch.partition !== front.partition) continue;
       for (let index = batch.next; index < batch.states.length; index++) {
         if (batch.states[index] !== HELD) continue;
-        if (looked++ === LOOK_AHEAD || places.length >= limit) return places;
+        if (looked++ === lookAhead || places.length >= limit) return places;
         if (by === "partition" || batch.recordAt(index).key === key) places.push({ batch, index });
       }
     }
@@ -344,6 +357,8 @@ export class Ledger {
     if (batch.open === 0) this.#batches.delete(batch);
   }
 }
+
+const bySequence = (a: Place, b: Place): number => a.batch.sequenceAt(a.index) - b.batch.sequenceAt(b.index);
 
 const asSettling = (batch: Batch, indexes: readonly number[], outcome: SettleOutcome): Settling => ({
   batch,

@@ -48,6 +48,8 @@ export interface RunnerHost {
   readonly admission: Admission | null;
   /** The order that the group keeps. */
   ordering(): Ordering;
+  /** The group keeps the order of what makes a run here: a run is all that is held of its key or partition, and what does not run goes back. */
+  keepsRuns(): boolean;
   /** An outcome with its delay decided. */
   resolve(outcome: Outcome, attempt: number): SettleOutcome;
   /** Whether the leases of a grant are good enough to start work on. If not, they are being renewed, and `pump` follows. */
@@ -56,6 +58,8 @@ export interface RunnerHost {
   /** Handlers ended; `dropped` of them with a lost lease. */
   ended(count: number, dropped: number): void;
   returned(count: number, dropped: number): void;
+  /** So many that had not been started were released in the ledger. */
+  released(count: number): void;
   /** Renew now: a handler asked for time. */
   renew(): void;
   /** The runner cannot go on. */

@@ -3,6 +3,14 @@ import { LIMITS, type RheoInternals } from "@rheo/core/internal";
 import type { ConsumerDefinition } from "../consumer.ts";
 import type { Ledger, Settling } from "./ledger.ts";
 
+/** What is to be fetched now. */
+export interface FetchScope {
+  /** The partitions; null: all. */
+  partitions(): readonly number[] | null;
+  /** Deliveries of a key (or partition) at a time, where the group keeps order. */
+  runLimit(): number;
+}
+
 /** What one round trip brought. */
 export interface Exchanged {
   readonly granted: number;
@@ -19,24 +27,17 @@ export class Settler {
   readonly #consumer: ConsumerDefinition;
   readonly #consumerId: string;
   readonly #ledger: Ledger;
-  /** The partitions that are to be fetched from; null: all. */
-  readonly #partitions: () => readonly number[] | null;
+  readonly #scope: FetchScope;
   #unanswered: readonly Settling[] = [];
   /** The partitions that are being fetched from. */
   #asked: readonly number[] | null = [];
 
-  constructor(
-    internals: RheoInternals,
-    consumer: ConsumerDefinition,
-    consumerId: string,
-    ledger: Ledger,
-    partitions: () => readonly number[] | null,
-  ) {
+  constructor(internals: RheoInternals, consumer: ConsumerDefinition, consumerId: string, ledger: Ledger, scope: FetchScope) {
     this.#internals = internals;
     this.#consumer = consumer;
     this.#consumerId = consumerId;
     this.#ledger = ledger;
-    this.#partitions = partitions;
+    this.#scope = scope;
   }
 
   /** Whether an answer under way may bring deliveries of a partition. */
@@ -69,7 +70,7 @@ export class Settler {
   }
 
   async #ask(settling: readonly Settling[], fetch: number): Promise<ExchangeAnswer> {
-    const partitions = this.#partitions();
+    const partitions = this.#scope.partitions();
     const nothing = fetch === 0 || partitions?.length === 0;
     this.#asked = nothing ? [] : partitions;
     try {
@@ -94,6 +95,7 @@ export class Settler {
               consumerId: this.#consumerId,
               leaseMs,
               partitions,
+              runLimit: this.#scope.runLimit(),
             },
     };
   }

@@ -107,14 +107,8 @@ export class ThreadRunner implements Runner, Feeder {
   giveWay(): void {} // handing slices out takes no time
 
   recall(): void {
-    let count = 0;
-    let dropped = 0;
-    for (const slice of this.#slices()) this.#returnAll(slice.cancelQueued().map((index) => ({ slice, index })));
-    for (const { place } of this.#suspects.splice(0)) {
-      count += 1;
-      if (!this.#giveBack(place)) dropped += 1;
-    }
-    if (count > 0) this.#host.returned(count, dropped);
+    for (const slice of this.#slices()) this.#returnAll(slice.cancelQueued().map((index) => slice.placeAt(index)));
+    this.#returnAll(this.#suspects.splice(0).map(({ place }) => place));
   }
 
   abort(batch: Batch, index: number, reason: Error): void {
@@ -122,13 +116,13 @@ export class ThreadRunner implements Runner, Feeder {
       for (const slice of session.slices) {
         const at = slice.indexOf(batch, index);
         if (at < 0) continue;
-        if (slice.cancel(at)) this.#returnOne(slice.placeAt(at));
+        if (slice.cancel(at)) this.#returnAll([slice.placeAt(at)]);
         else this.#times.abort(session, slice, [at], { cause: "lost", reason, graceMs: LOST_GRACE_MS });
         return;
       }
     }
     const at = this.#suspects.findIndex(({ place }) => place.batch === batch && place.index === index);
-    for (const { place } of at < 0 ? [] : this.#suspects.splice(at, 1)) this.#returnOne(place);
+    if (at >= 0) this.#returnAll(this.#suspects.splice(at, 1).map(({ place }) => place));
   }
 
   interrupt(): void {
@@ -246,7 +240,7 @@ export class ThreadRunner implements Runner, Feeder {
     if (suspect === undefined) return false;
     admission?.started(1, 1);
     const { batch, index } = suspect.place;
-    if (batch.states[index] === LOST) this.#returnOne(suspect.place);
+    if (batch.states[index] === LOST) this.#returnAll([suspect.place]);
     else this.#open({ places: [suspect.place], batches: this.#batcher === null ? null : [1] }, 1, suspect);
     return true;
   }
@@ -311,7 +305,7 @@ export class ThreadRunner implements Runner, Feeder {
   #shorten(slice: Slice): void {
     const cancelled = slice.cancelQueued();
     if (cancelled.length === 0) return;
-    this.#returnAll(cancelled.map((index) => ({ slice, index })));
+    this.#returnAll(cancelled.map((index) => slice.placeAt(index)));
     this.pump();
   }
 
@@ -359,7 +353,7 @@ export class ThreadRunner implements Runner, Feeder {
   #answered(session: Session, failure: string | null): void {
     for (const memory of session.retired) this.#slots.recycle(memory);
     const { running, queued } = leftoversOf(session);
-    this.#returnAll([...running, ...queued]);
+    this.#returnAll([...running, ...queued].map(placeOf));
     if (failure === null) return;
     const { stream, group } = this.#host.consumer;
     this.#host.fail(new Error(`The handler of ${stream}/${group} could not be set up: ${failure}`));
@@ -372,8 +366,8 @@ export class ThreadRunner implements Runner, Feeder {
     const { guilty, suspects, innocent, released } = judge(session, running, this.#isRun);
     this.#suspects.push(...suspects.map(({ slice, index }) => ({ place: slice.placeAt(index), call: slice.callAt(index) })));
     for (const at of guilty) this.#charge(session, at, reason);
-    this.#releaseAll(released.map(({ slice, index }) => slice.placeAt(index)));
-    this.#returnAll([...innocent, ...queued]);
+    this.#releaseAll(released.map(placeOf));
+    this.#returnAll([...innocent, ...queued].map(placeOf));
     this.#deaths += 1;
     const redispatched = running.length - guilty.length + queued.length;
     this.#host.internals.emit("thread.died", { threadId, reason, charged: guilty.length, redispatched });
@@ -420,14 +414,12 @@ export class ThreadRunner implements Runner, Feeder {
     if (places.length > 0) this.#host.ended(places.length, dropped);
   }
 
-  #returnAll(all: readonly At[]): void {
+  /** They are held again; where runs keep the order of the group they go back to the store, as what was before them may still run. */
+  #returnAll(places: readonly Place[]): void {
+    if (this.#host.keepsRuns()) return this.#releaseAll(places);
     let dropped = 0;
-    for (const { slice, index } of all) if (!this.#giveBack(slice.placeAt(index))) dropped += 1;
-    if (all.length > 0) this.#host.returned(all.length, dropped);
-  }
-
-  #returnOne(place: Place): void {
-    this.#host.returned(1, this.#giveBack(place) ? 0 : 1);
+    for (const place of places) if (!this.#giveBack(place)) dropped += 1;
+    if (places.length > 0) this.#host.returned(places.length, dropped);
   }
 
   #giveBack({ batch, index }: Place): boolean {
@@ -439,6 +431,8 @@ export class ThreadRunner implements Runner, Feeder {
     return this.#host.internals.clock.monotonic();
   }
 }
+
+const placeOf = ({ slice, index }: At): Place => slice.placeAt(index);
 
 /** Calls that a thread must get through in the time of a slice before any are sent ahead of free handlers. */
 const MIN_AHEAD = 2;

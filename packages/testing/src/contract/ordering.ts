@@ -232,4 +232,109 @@ const rules: readonly ContractCase[] = [
   ),
 ];
 
-export const orderingCases: readonly ContractCase[] = [...keyOrder, ...partitionOrder, ...rules];
+const attempts = (leases: readonly Lease[]): string => leases.map(({ sequence, attempt }) => `${sequence}/${attempt}`).join(" ");
+
+const runs: readonly ContractCase[] = [
+  rule("G9", "a fetch of runs gets so many of a key together, by sequence; what is behind them waits for all", async (world) => {
+    await world.group({ ordering: "key" });
+    await appendKeys(world, "abaabaa-");
+    const run = await world.take(10, { runLimit: 3 });
+    expect(byKey(run)).toBe("a1 b2 a3 a4 b5 -8");
+    expect(new Set(run.map(({ token }) => token)).size).toBe(1);
+    await appendKeys(world, "ac");
+    expect(byKey(await world.peerTake(10, { runLimit: 3 }))).toBe("c10");
+    for (const lease of run.filter(({ event }) => event.key === "a").slice(0, 2)) await world.rheo.ack(lease);
+    expect(await world.peerTake(10, { runLimit: 3 })).toEqual([]);
+    await world.rheo.ack(at(run, 3));
+    expect(byKey(await world.peerTake(10, { runLimit: 3 }))).toBe("a6 a7 a9");
+  }),
+  rule("G9", "a run of a partition is its next events; what is behind them waits for all", async (world) => {
+    await world.group({ ordering: "partition" });
+    await appendKeys(world, "abcabc");
+    const run = await world.take(10, { runLimit: 4 });
+    expect(sequencesOf(run)).toEqual([1, 2, 3, 4]);
+    for (const lease of run.slice(0, 3)) await world.rheo.ack(lease);
+    expect(await world.peerTake(10, { runLimit: 4 })).toEqual([]);
+    await world.rheo.ack(at(run, 3));
+    expect(sequencesOf(await world.peerTake(10, { runLimit: 4 }))).toEqual([5, 6]);
+  }),
+  rule("G9", "a run that failed half way goes on where it failed, and the rest of it follows uncharged", async (world) => {
+    for (const ordering of ["key", "partition"] as const) {
+      const group = `failing-${ordering}`;
+      await world.group({ ordering }, group);
+      if (ordering === "key") await appendKeys(world, "aaaa");
+      const take = (runLimit: number): Promise<Lease[]> =>
+        world.rheo.fetch(STREAM, group, { limit: 10, runLimit, consumerId: "a" });
+      const run = await take(4);
+      expect(sequencesOf(run)).toEqual([1, 2, 3, 4]);
+      await world.rheo.ack(at(run, 0));
+      await world.rheo.nack(at(run, 1), { delayMs: 5_000 });
+      await world.rheo.release(at(run, 2));
+      await world.rheo.release(at(run, 3));
+      expect(await take(4)).toEqual([]);
+      world.clock.advance(5_000);
+      const again = await take(2);
+      expect(attempts(again)).toBe("2/2 3/1");
+      for (const lease of again) await world.rheo.ack(lease);
+      expect(attempts(await take(4))).toBe("4/1");
+    }
+  }),
+  rule("G9 T5", "the run of a member that died is given out one at a time", async (world) => {
+    for (const ordering of ["key", "partition"] as const) {
+      const group = `dying-${ordering}`;
+      await world.group({ ordering }, group);
+      if (ordering === "key") await appendKeys(world, "aaa");
+      const take = (consumerId: string): Promise<Lease[]> =>
+        world.peer.fetch(STREAM, group, { limit: 10, runLimit: 5, consumerId });
+      expect(sequencesOf(await take("dies"))).toEqual([1, 2, 3]);
+      world.expire();
+      const seen: string[] = [];
+      for (let round = 0; round < 3; round++) {
+        const leases = await take("b");
+        seen.push(attempts(leases));
+        for (const lease of leases) await world.peer.ack(lease);
+      }
+      expect(seen).toEqual(["1/2", "2/2", "3/2"]);
+    }
+  }),
+  rule(
+    "G3 G9",
+    "a run is bounded by the limit and the bytes of its fetch, and what did not fit comes after it",
+    async (world) => {
+      await world.group({ ordering: "key" });
+      await appendKeys(world, "aaaaaaaa");
+      const first = await world.take(2, { runLimit: 5 });
+      expect(sequencesOf(first)).toEqual([1, 2]);
+      expect(await world.peerTake(10, { runLimit: 5 })).toEqual([]);
+      for (const lease of first) await world.rheo.ack(lease);
+      const second = await world.take(10, { runLimit: 5, maxBytes: 1 });
+      expect(sequencesOf(second)).toEqual([3]);
+      await world.rheo.ack(at(second, 0));
+      expect(sequencesOf(await world.take(10, { runLimit: 5 }))).toEqual([4, 5, 6, 7, 8]);
+    },
+  ),
+  rule("G9", "everything is delivered in runs, each key in order, by members that take turns", async (world) => {
+    await world.group({ ordering: "key" });
+    await appendKeys(world, "abcabcaabbccaabbbbbca");
+    const seen: number[] = [];
+    for (let round = 0; round < 30; round++) {
+      const leases = await (round % 2 === 0 ? world.take(4, { runLimit: 3 }) : world.peerTake(10, { runLimit: 2 }));
+      seen.push(...sequencesOf(leases));
+      for (const lease of leases) await world.rheo.ack(lease);
+    }
+    for (const key of "abc") {
+      const ofKey = sequencesOf(await world.peer.query(STREAM, { key }));
+      expect(seen.filter((sequence) => ofKey.includes(sequence))).toEqual(ofKey);
+    }
+    expect([seen.length, await world.lag()]).toEqual([21, 0]);
+  }),
+  rule("G9", "without an order a run limit changes nothing; it is a number from 1", async (world) => {
+    await world.group();
+    await appendKeys(world, "aaa");
+    expect(sequencesOf(await world.take(10, { runLimit: 1 }))).toEqual([1, 2, 3]);
+    for (const runLimit of [0, -1, 1.5, 10_001, "2"])
+      await refusal(world.take(10, { runLimit: runLimit as number }), "invalid_option");
+  }),
+];
+
+export const orderingCases: readonly ContractCase[] = [...keyOrder, ...partitionOrder, ...runs, ...rules];

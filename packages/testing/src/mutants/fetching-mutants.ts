@@ -165,6 +165,8 @@ export const fetchingMutants: readonly Mutant[] = [
     leaseMs: 30_000,
   })),
   fetchMutant("limit-ignored", "a fetch leases more than it was asked for", (fetch) => ({ ...fetch, limit: fetch.limit + 1 })),
+  fetchMutant("runs-unbounded", "a run has more than was asked for", (fetch) => ({ ...fetch, runLimit: fetch.runLimit + 1 })),
+  fetchMutant("runs-of-one", "a run has one delivery", (fetch) => ({ ...fetch, runLimit: 1 })),
   fetchMutant("max-bytes-ignored", "a fetch is not bounded by bytes", (fetch) => ({
     ...fetch,
     maxBytes: Number.MAX_SAFE_INTEGER,

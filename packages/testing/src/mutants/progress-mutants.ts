@@ -162,7 +162,7 @@ export const progressMutants: readonly Mutant[] = [
         stream,
         group,
         settlements: [],
-        fetch: { limit: 1, maxBytes: 1, consumerId: "ghost", leaseMs: null, partitions: null },
+        fetch: { limit: 1, maxBytes: 1, consumerId: "ghost", leaseMs: null, partitions: null, runLimit: 1 },
       });
       return inner.leases(stream, group, limit);
     },

@@ -179,8 +179,9 @@ CREATE TYPE @.pass AS (
   now timestamptz, lease interval, expires_at timestamptz,
   room integer, bytes_left bigint, scan_left integer, counts_bytes boolean, granted integer, suspects integer, more boolean, closed boolean,
   held integer, held_searching boolean, turn integer, streak integer,
-  places @.place[], grants @.granted[], died jsonb, ended text[], skipped integer
+  places @.place[], grants @.granted[], died jsonb, ended text[], skipped integer, run_limit integer
 );
+CREATE TYPE @.free AS (firsts int8multirange, sequences bigint[], lanes text[], positions integer[]);
 
 -- Leases with what is open of them now.
 CREATE VIEW @.open_leases AS

@@ -2,20 +2,28 @@
  * Fetching beyond the happy path: the twin of `claim`, `turn` and `order` in core's progress (G2–G9). The happy path is in `fetch.sql.ts`.
  */
 
-/** What order leaves free of what is unsettled: of each key (or of the partition) the first, unless one of it is leased. */
+/**
+ * What order leaves free of what is unsettled, lane by lane, where none of a lane is leased (a lane is a key, or the partition): `firsts`,
+ * and beside them what may follow in a run, because all before it in its lane are exceptions that time allows; with lanes and positions in them.
+ */
 export const FREE_OF = `
-CREATE FUNCTION @.free_of(p @.pass, p_place integer) RETURNS int8multirange LANGUAGE sql STABLE AS $$
-  SELECT coalesce(range_agg(int8range(w.sequence, w.sequence + 1)), '{}') FROM (
-    SELECT u.sequence, u.lane, min(u.sequence) OVER lanes AS lowest, bool_or(u.live) OVER lanes AS busy FROM (
-      SELECT s AS sequence, CASE p.ordering WHEN 'partition' THEN '' ELSE e.key END AS lane, l.expires_at > p.now AS live
+CREATE FUNCTION @.free_of(p @.pass, p_place integer) RETURNS @.free LANGUAGE sql STABLE AS $$
+  SELECT ROW(coalesce(range_agg(int8range(w.sequence, w.sequence + 1)) FILTER (WHERE w.position = 1), '{}'),
+    array_agg(w.sequence ORDER BY w.sequence), array_agg(coalesce(w.lane, '') ORDER BY w.sequence), array_agg(w.position ORDER BY w.sequence))::@.free
+  FROM (
+    SELECT u.sequence, u.lane, bool_or(u.live) OVER lanes AS busy, bool_and(u.claimable) OVER upto AS reachable,
+      CASE WHEN u.lane IS NULL THEN 1 ELSE row_number() OVER upto END::integer AS position
+    FROM (
+      SELECT s AS sequence, CASE p.ordering WHEN 'partition' THEN '' ELSE e.key END AS lane, l.expires_at > p.now AS live, false AS claimable
       FROM @.leases l CROSS JOIN LATERAL @.sequences(@.open_of(l)) s
       LEFT JOIN @.events e ON p.ordering = 'key' AND e.stream_id = p.stream_id AND e.partition = l.partition AND e.sequence = s
       WHERE l.group_id = p.group_id AND l.partition = p.places[p_place].partition AND l.token >= p.places[p_place].old_floor
       UNION ALL
-      SELECT x.sequence, CASE p.ordering WHEN 'partition' THEN '' ELSE x.key END, x.state = 'leased' AND x.due_at > p.now
+      SELECT x.sequence, CASE p.ordering WHEN 'partition' THEN '' ELSE x.key END, x.state = 'leased' AND x.due_at > p.now,
+        x.due_at IS NULL OR x.due_at <= p.now
       FROM @.exceptions x WHERE x.group_id = p.group_id AND x.partition = p.places[p_place].partition
-    ) u WINDOW lanes AS (PARTITION BY u.lane)
-  ) w WHERE w.lane IS NULL OR (w.sequence = w.lowest AND NOT w.busy)
+    ) u WINDOW lanes AS (PARTITION BY u.lane), upto AS (PARTITION BY u.lane ORDER BY u.sequence)
+  ) w WHERE w.lane IS NULL OR (NOT w.busy AND (w.position = 1 OR (w.reachable AND w.position <= p.run_limit)))
 $$;`;
 
 /** Takes from one partition, unless somebody else holds it; `p_reserved` of what is left is for new events. */
@@ -24,7 +32,7 @@ CREATE FUNCTION @.visit(p @.pass, p_partition integer, p_backlog boolean, p_due 
 RETURNS @.pass LANGUAGE plpgsql AS $$
 DECLARE
   v_place integer;
-  v_free int8multirange;
+  v_free @.free;
   v_spare integer;
   h @.cursors;
 BEGIN
@@ -43,10 +51,10 @@ BEGIN
     v_place := cardinality(p.places);
   END IF;
   p.ended := '{}';
-  IF p.ordering <> 'none' THEN v_free := @.free_of(p, v_place); END IF;
+  IF p.ordering <> 'none' THEN SELECT * INTO v_free FROM @.free_of(p, v_place); END IF;
   v_spare := least(p_reserved, p.room);
   p.room := p.room - v_spare;
-  IF p_expired AND @.is_open(p) THEN p := @.take_expired(p, v_place, v_free); END IF;
+  IF p_expired AND @.is_open(p) THEN p := @.take_expired(p, v_place, v_free.firsts); END IF;
   IF (p_due OR p.ordering <> 'none') AND @.is_open(p) THEN p := @.take_due(p, v_place, v_free); END IF;
   p.room := p.room + v_spare;
   IF p_backlog AND @.is_open(p) THEN p := @.take_new(p, v_place); END IF;

@@ -45,7 +45,7 @@ $$;`;
 export const EXCHANGE = `
 CREATE FUNCTION @.exchange(
   p_stream text, p_group text, p_settlements jsonb, p_limit integer, p_max_bytes bigint, p_consumer_id text, p_lease_ms bigint, p_partitions integer[],
-  p_turn integer, p_streak integer, p_wait_for integer, p_now_ms bigint
+  p_turn integer, p_streak integer, p_wait_for integer, p_now_ms bigint, p_run_limit integer
 ) RETURNS SETOF @.event_row LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   g record;
@@ -155,6 +155,7 @@ BEGIN
   ELSE
     p.stream_id := g.stream_id;
     p.ordering := g.ordering;
+    p.run_limit := p_run_limit;
     p.filter := @.filter_sql(g.filter);
     p.max_attempts := g.max_attempts;
     p.consumer_id := p_consumer_id;

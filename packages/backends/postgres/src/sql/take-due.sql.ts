@@ -5,7 +5,7 @@
  * together. Cost: one row each.
  */
 export const TAKE_DUE = `
-CREATE FUNCTION @.take_due(p @.pass, p_place integer, p_free int8multirange) RETURNS @.pass LANGUAGE plpgsql AS $$
+CREATE FUNCTION @.take_due(p @.pass, p_place integer, p_free @.free) RETURNS @.pass LANGUAGE plpgsql AS $$
 DECLARE
   v_partition integer := p.places[p_place].partition;
   v_found refcursor;
@@ -16,23 +16,27 @@ DECLARE
   v_sequences bigint[] := '{}';
   v_attempts integer[] := '{}';
   v_alones integer[] := '{}';
+  v_taken jsonb := '{}'; -- how many of each lane
   v_grant record;
 BEGIN
-  IF p_free IS NULL THEN
-    OPEN v_found FOR SELECT t.*, e.bytes FROM @.exceptions t
+  IF p.ordering = 'none' THEN
+    OPEN v_found FOR SELECT t.*, e.bytes, '' AS lane, 1 AS position FROM @.exceptions t
       JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = t.partition AND e.sequence = t.sequence
       WHERE t.group_id = p.group_id AND t.partition = v_partition AND t.due_at <= p.now
       ORDER BY t.due_at, t.sequence LIMIT p.room FOR UPDATE OF t SKIP LOCKED;
   ELSE
-    OPEN v_found FOR SELECT t.*, e.bytes FROM @.exceptions t
+    OPEN v_found FOR SELECT t.*, e.bytes, f.lane, f.position FROM unnest(p_free.sequences, p_free.lanes, p_free.positions) f (sequence, lane, position)
+      JOIN @.exceptions t ON t.group_id = p.group_id AND t.partition = v_partition AND t.sequence = f.sequence
       JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = t.partition AND e.sequence = t.sequence
-      WHERE t.group_id = p.group_id AND t.partition = v_partition AND (t.due_at IS NULL OR t.due_at <= p.now) AND t.sequence <@ p_free
+      WHERE t.due_at IS NULL OR t.due_at <= p.now
       ORDER BY t.sequence FOR UPDATE OF t SKIP LOCKED;
   END IF;
   LOOP
     EXIT WHEN NOT @.is_open(p);
     FETCH v_found INTO x;
     EXIT WHEN NOT FOUND;
+    -- in a run each follows the one before it, or is not taken
+    CONTINUE WHEN x.position > 1 AND coalesce((v_taken->>x.lane)::integer, 0) <> x.position - 1;
     v_expired := x.state = 'leased';
     IF x.attempt >= p.max_attempts AND (NOT v_expired OR x.alone > 0) THEN
       IF v_expired THEN PERFORM @.revoke(p.group_id, v_partition, x.token, int8multirange(int8range(x.sequence, x.sequence + 1)), 'reclaimed'); END IF;
@@ -53,6 +57,7 @@ BEGIN
     END IF;
     CONTINUE WHEN p.granted > 0 AND x.bytes > p.bytes_left;
     IF v_expired THEN PERFORM @.revoke(p.group_id, v_partition, x.token, int8multirange(int8range(x.sequence, x.sequence + 1)), 'reclaimed'); END IF;
+    IF p.run_limit > 1 THEN v_taken := v_taken || jsonb_build_object(x.lane, x.position); END IF;
     v_sequences := v_sequences || x.sequence;
     v_attempts := v_attempts || v_attempt;
     v_alones := v_alones || v_alone;

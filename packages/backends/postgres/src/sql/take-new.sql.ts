@@ -43,6 +43,7 @@ DECLARE
   v_leased bigint[];
   v_parked bigint[];
   v_parked_count integer := 0;
+  v_ran boolean := false;
   e record;
 BEGIN
   IF p.ordering = 'partition' AND (
@@ -52,7 +53,7 @@ BEGIN
   ) THEN RETURN p; END IF;
   IF @.is_crowded(p.group_id, v_partition) THEN RETURN p; END IF;
   v_high := @.high_watermark(p.stream_id, v_partition);
-  v_most := CASE p.ordering WHEN 'partition' THEN least(1, p.room) ELSE p.room END;
+  v_most := CASE p.ordering WHEN 'partition' THEN least(p.run_limit, p.room) ELSE p.room END;
   IF p.filter IS NULL AND p.ordering <> 'key' THEN
     v_last := least(v_cursor + v_most, v_high);
     v_bytes := 0;
@@ -73,13 +74,14 @@ BEGIN
   END IF;
   WHILE @.is_open(p) AND p.scan_left > 0 LOOP
     v_page := least(p.scan_left, greatest(p.room, 500), v_high - v_cursor);
-    v_most := CASE p.ordering WHEN 'partition' THEN least(1, p.room) ELSE p.room END;
+    -- a run ends with the page: what is leased then keeps the rest of its lane waiting
+    v_most := CASE WHEN p.ordering = 'partition' THEN CASE WHEN v_ran THEN 0 ELSE least(p.run_limit, p.room) END ELSE p.room END;
     p.scan_left := p.scan_left - v_page;
     v_last := v_cursor + v_page;
     v_leased := '{}';
     v_parked := '{}';
     v_bytes := 0;
-    -- the first event of a key that is not busy is free; the others of it wait behind that one
+    -- the first events of a key that is not busy are free, as many as a run may have; the others of it wait behind them
     FOR e IN EXECUTE format($page$
       WITH busy AS MATERIALIZED (
         SELECT u.key FROM @.leases l CROSS JOIN LATERAL @.sequences(@.open_of(l)) s
@@ -89,7 +91,7 @@ BEGIN
         UNION SELECT unnest($8)
       )
       SELECT f.sequence, f.bytes, f.passes, f.key IS NULL OR NOT $5 OR (
-        f.place = 1
+        f.place <= $9
         AND NOT EXISTS (SELECT FROM busy b WHERE b.key = f.key)
       ) AS free
       FROM (
@@ -97,7 +99,7 @@ BEGIN
         FROM (SELECT e.sequence, e.bytes, e.key, (%s) AS passes FROM @.events e
           WHERE e.stream_id = $1 AND e.partition = $2 AND e.sequence > $3 AND e.sequence <= $4) a
       ) f ORDER BY f.sequence $page$, coalesce(p.filter, 'true'))
-      USING p.stream_id, v_partition, v_cursor, v_last, p.ordering = 'key', p.group_id, p.places[p_place].old_floor, p.ended
+      USING p.stream_id, v_partition, v_cursor, v_last, p.ordering = 'key', p.group_id, p.places[p_place].old_floor, p.ended, p.run_limit
     LOOP
       IF e.passes THEN
         IF e.free THEN
@@ -118,7 +120,10 @@ BEGIN
       WHERE b.stream_id = p.stream_id AND b.partition = v_partition AND b.sequence = ANY (v_parked);
     END IF;
     p.places[p_place].cursor := v_cursor;
-    IF cardinality(v_leased) > 0 THEN p := @.lease_new(p, p_place, @.ranges_of(v_leased), v_bytes); END IF;
+    IF cardinality(v_leased) > 0 THEN
+      p := @.lease_new(p, p_place, @.ranges_of(v_leased), v_bytes);
+      v_ran := true;
+    END IF;
     IF v_page = 0 OR v_cursor <> v_last THEN RETURN p; END IF;
   END LOOP;
   IF p.scan_left <= 0 THEN p.more := true; END IF;

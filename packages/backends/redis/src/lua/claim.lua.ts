@@ -92,7 +92,7 @@ local function claim(request, candidates, room, any_alone)
   pass = {
     consumer = request.consumer, lease = request.lease, expires = now + request.lease, left = min(request.limit, room), bytes = request.bytes,
     limit = request.limit, scan = min(${LIMITS.scanPerFetch}, max(request.limit, ${SCAN_PER_SCRIPT})), granted = request.elsewhere.granted, suspects = 0, grants = {},
-    died = {}, elsewhere = request.elsewhere,
+    died = {}, elsewhere = request.elsewhere, run = request.run,
   }
   for i = 1, #KEYS do place_of(i).before = place_of(i).token end
   -- a Cluster's fetch that was here before goes on with its token, if nobody else has been here since

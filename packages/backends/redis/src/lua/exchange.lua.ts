@@ -4,7 +4,7 @@
  *
  * ARGV: number of settlements, limit ("": no fetch; on a Cluster "look": a look instead), bytes, consumer, lease in ms ("": the group's), places wanted ("": all, else `,0,2,`),
  * the turn's partition and streak, what there is elsewhere ("": nothing, else `inflight alone held searching since granted token`), how much of
- * the limit is for new events where the caller has decided that (""), number of partitions of the stream; then for each settlement its place (from
+ * the limit is for new events where the caller has decided that (""), number of partitions of the stream, how many of a key (or partition) may be leased together in a group that keeps order; then for each settlement its place (from
  * 0), token, kind, runs, and for r(etry) and j (reject) delay, reason and stack ("": none, else `=` and the stack).
  *
  * Answers `{ "stream" | "group" | "other" }`, or `{ "ok", now, ordering, settled, partition, streak, more, died, expires, grants, lines }`: an
@@ -16,7 +16,7 @@ import { COMMON_ARGUMENTS } from "./common.lua.ts";
 import { lua } from "./lua.ts";
 
 /** Arguments before those of settlements. */
-const FIRST = COMMON_ARGUMENTS + 11;
+const FIRST = COMMON_ARGUMENTS + 12;
 
 /** Cost of the happy path: three writes for what is settled and three for what is leased, however many events; one read of the range. */
 export const exchangeScript = (happy: readonly string[], beyond: readonly string[]): string => lua`
@@ -106,6 +106,7 @@ end
 local request = {
   limit = limit, bytes = tonumber(ARGV[${COMMON_ARGUMENTS + 3}]), consumer = ARGV[${COMMON_ARGUMENTS + 4}],
   lease = tonumber(ARGV[${COMMON_ARGUMENTS + 5}]) or config.lease, turn = turn, elsewhere = elsewhere, reserved = tonumber(ARGV[${COMMON_ARGUMENTS + 10}]),
+  run = tonumber(ARGV[${COMMON_ARGUMENTS + 12}]),
 }
 local expires = now + request.lease
 

@@ -1,6 +1,6 @@
 /**
  * One fetch under way: the twin of `pass` in core's progress. What it may still take is `left`, `bytes` and `scan`; what it has taken is
- * `granted`, `suspects` (of these the crash suspects), `grants` and `died`; `closed` when nothing more may be given; `more` when a bound of
+ * `granted`, `suspects` (of these the crash suspects), `grants` and `died`; `run` is how many of a lane may be leased together; `closed` when nothing more may be given; `more` when a bound of
  * its own ended it. `elsewhere` is what the group holds in partitions that are not at hand: inflight, alone, held, searching, since; and what this fetch was
  * granted there, and under which token it was here before.
  */

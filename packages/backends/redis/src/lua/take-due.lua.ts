@@ -13,7 +13,7 @@ local function lease_single(place, x, entry, attempt, alone, order)
   set_alone(place, x, alone)
   x.state, x.attempt, x.token, x.consumer, x.leased, x.due = 'l', attempt, token_in(place), pass.consumer, now, pass.expires
   put_exception(place, x)
-  order.take({ x.sequence })
+  order.advance(x.sequence)
   if x.takeovers > 0 then pass.suspects = pass.suspects + 1 end
   grant(place, attempt, x.sequence, entry)
 end
@@ -55,7 +55,7 @@ local function take_due(place, order)
     if not is_open() then return end
     local chunk, sequences, entries = {}, {}, {}
     for k = from, min(#found, from + DUE_CHUNK - 1) do
-      if order.is_free(found[k].sequence) then
+      if order.is_in_run(found[k].sequence) then
         chunk[#chunk + 1] = found[k]
         sequences[#sequences + 1] = found[k].sequence
       end

@@ -44,7 +44,7 @@ local function sift(place, count, high, order, matches)
           stopped = #entries >= most or (size_of(entry) > bytes and #entries + pass.granted > 0)
           if stopped then break end
           entries[#entries + 1], sequences[#sequences + 1] = entry, sequence
-          order.occupy(sequence, key)
+          order.occupy(key)
           bytes = bytes - size_of(entry)
         elseif order.parks and order.can_park() then put_exception(place, parked_behind(sequence, key))
         else
@@ -56,6 +56,7 @@ local function sift(place, count, high, order, matches)
     end
   end
   lease_new(place, sequences, entries, cursor)
+  order.close_runs()
   return read, not stopped
 end
 
