@@ -20,6 +20,7 @@ import { recovery } from "./questions/recovery.ts";
 import { runtimeDispatch } from "./questions/runtime-dispatch.ts";
 import { runtimeRebalance } from "./questions/runtime-rebalance.ts";
 import { runtimeRenewal } from "./questions/runtime-renewal.ts";
+import { searching } from "./questions/searching.ts";
 import { threadDeath } from "./questions/thread-death.ts";
 import { type Report, summarise, toTable } from "./report.ts";
 import { KNOWN_STORES, type Store, systemsOf } from "./systems.ts";
@@ -32,6 +33,7 @@ const QUESTIONS: readonly Question[] = [
   drainThreads,
   pipelineFlow,
   latency,
+  searching,
   threadDeath,
   recovery,
 ];

@@ -46,6 +46,7 @@ import { diagnose } from "./diagnose.ts";
 import { closed } from "./errors.ts";
 import { exchange } from "./fetch.ts";
 import * as groups from "./groups.ts";
+import { createIndex, dropIndex, listIndexes } from "./indexes.ts";
 import * as inspect from "./inspect.ts";
 import { Listener } from "./listener.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -174,6 +175,18 @@ export class RedisBackend implements Backend {
 
   async readIds(stream: string, ids: readonly string[]): Promise<(EventRecord | null)[]> {
     return log.readIds(this.#shards, this.#prefix, stream, ids);
+  }
+
+  async createIndex(stream: string, path: string): Promise<void> {
+    await createIndex(this.#shards, stream, path);
+  }
+
+  async dropIndex(stream: string, path: string): Promise<boolean> {
+    return dropIndex(this.#shards, stream, path);
+  }
+
+  async listIndexes(stream: string): Promise<string[]> {
+    return listIndexes(this.#shards, stream);
   }
 
   async trim(request: TrimRequest): Promise<TrimStep> {

@@ -3,6 +3,7 @@ export { optionsFromUrl } from "./from-url.ts";
 export { COMMON, LOG } from "./lua/common.lua.ts";
 export { EVENTS } from "./lua/events.lua.ts";
 export { FILTER } from "./lua/filter.lua.ts";
+export { VALUES } from "./lua/values.lua.ts";
 export { resolveOptions } from "./options.ts";
 export { DELIVERIES, GROUPS, LOGS, LOOKS, RESERVED, STREAMS } from "./program.ts";
 export { LAYOUT_VERSION } from "./schema.ts";

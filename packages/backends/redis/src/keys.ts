@@ -12,6 +12,7 @@
  * | `…:groups` | sorted set: names of groups, in order |
  * | `…:g:<group>` | hash: the group's options, and its progress in this partition |
  * | `…:g:<group>:<kind>` | its leases, exceptions, dead letters and the like |
+ * | `…:x:<name>` | sorted set: an index, whose members are value and sequence |
  * | `…:reserved`, `…:voided` | on a Cluster: appends under way |
  * | `<prefix>:{<stream>/ids/<shard>}` | hash: id of an event → partition and sequence |
  */

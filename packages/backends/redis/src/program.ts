@@ -9,6 +9,8 @@ import { EVENTS, LINES, SEQUENCE_AT } from "./lua/events.lua.ts";
 import { exchangeScript } from "./lua/exchange.lua.ts";
 import { FILTER } from "./lua/filter.lua.ts";
 import * as groups from "./lua/groups.lua.ts";
+import * as indexes from "./lua/indexes.lua.ts";
+import { INDEXES, SERVING } from "./lua/indexes.lua.ts";
 import * as inspect from "./lua/inspect.lua.ts";
 import { ORDER } from "./lua/order.lua.ts";
 import { LAST_CHANCE, PASS } from "./lua/pass.lua.ts";
@@ -23,6 +25,7 @@ import { TAKE_DUE } from "./lua/take-due.lua.ts";
 import { TAKE_EXPIRED } from "./lua/take-expired.lua.ts";
 import { TAKE_NEW } from "./lua/take-new.lua.ts";
 import * as trim from "./lua/trim.lua.ts";
+import { VALUES } from "./lua/values.lua.ts";
 
 const script = (name: string, writes: boolean, ...parts: readonly string[]): Script => {
   const text = parts.join("\n");
@@ -32,6 +35,7 @@ const reading = (name: string, ...parts: readonly string[]): Script => script(na
 const writing = (name: string, ...parts: readonly string[]): Script => script(name, true, ...parts);
 
 const STREAM = [COMMON, LOG];
+const INDEXED = [VALUES, INDEXES];
 const PROGRESS = [...STREAM, PLACES, RANGES, EVENTS, LEASES, EXCEPTIONS, LETTERS];
 const PLACED = [...STREAM, PLACES, groups.TOKEN, groups.GROUP_RECORD];
 
@@ -44,9 +48,9 @@ export const STREAMS: Readonly<
   remove: writing("remove_stream", catalog.REMOVE_STREAM),
   raiseFloor: writing("raise_floor", catalog.RAISE_FLOOR),
   forget: writing("forget_stream", catalog.FORGET_STREAM),
-  init: writing("init_partition", ...PLACED, catalog.OLDER, catalog.INIT_PARTITION),
+  init: writing("init_partition", ...PLACED, ...INDEXED, catalog.OLDER, catalog.INIT_PARTITION),
   entomb: writing("entomb_partition", catalog.ENTOMB_PARTITION),
-  clear: writing("clear_partition", ...PLACED, catalog.OLDER, catalog.CLEAR_PARTITION),
+  clear: writing("clear_partition", ...PLACED, ...INDEXED, catalog.OLDER, catalog.CLEAR_PARTITION),
   clearIds: writing("clear_ids", catalog.CLEAR_IDS),
 };
 
@@ -54,22 +58,40 @@ export const SET_LAYOUT: Script = writing("set_layout", catalog.SET_LAYOUT_VERSI
 
 /** The log. */
 export const LOGS: Readonly<
-  Record<"append" | "read" | "search" | "readAt" | "watermarks" | "trim" | "sweep" | "dropIds", Script>
+  Record<
+    | "append"
+    | "read"
+    | "search"
+    | "readAt"
+    | "watermarks"
+    | "trim"
+    | "sweep"
+    | "dropIds"
+    | "beginIndex"
+    | "fillIndex"
+    | "dropIndex"
+    | "listIndexes",
+    Script
+  >
 > = {
-  append: writing("append", LOG_TEXT, BATCH, APPEND),
+  append: writing("append", LOG_TEXT, ...INDEXED, BATCH, APPEND),
   read: reading("read", ...STREAM, EVENTS, LINES, log.READ),
-  search: reading("search", ...STREAM, EVENTS, LINES, FILTER, log.SEARCH),
+  search: reading("search", ...STREAM, EVENTS, LINES, ...INDEXED, SERVING, FILTER, log.SEARCH),
   readAt: reading("read_at", ...STREAM, EVENTS, LINES, log.READ_AT),
   watermarks: reading("watermarks", ...STREAM, log.WATERMARKS),
   trim: writing("trim", ...PROGRESS, SEQUENCE_AT, inspect.FRONTIER, LOG_TEXT, trim.TRIM),
-  sweep: writing("sweep", ...STREAM, trim.SWEEP),
+  sweep: writing("sweep", ...STREAM, EVENTS, ...INDEXED, trim.SWEEP),
   dropIds: writing("drop_ids", trim.DROP_IDS),
+  beginIndex: writing("begin_index", ...STREAM, ...INDEXED, indexes.BEGIN_INDEX),
+  fillIndex: writing("fill_index", ...STREAM, EVENTS, ...INDEXED, indexes.FILL_INDEX),
+  dropIndex: writing("drop_index", ...STREAM, ...INDEXED, indexes.DROP_INDEX),
+  listIndexes: reading("list_indexes", ...STREAM, ...INDEXED, indexes.LIST_INDEXES),
 };
 
 /** Appending on a Cluster. */
 export const RESERVED: Readonly<Record<"putIds" | "appendAt" | "look" | "resolve" | "release", Script>> = {
   putIds: writing("put_ids", catalog.OLDER, reserve.PUT_IDS),
-  appendAt: writing("append_at", LOG_TEXT, BATCH, reserve.APPEND_AT),
+  appendAt: writing("append_at", LOG_TEXT, ...INDEXED, BATCH, reserve.APPEND_AT),
   look: reading("resolve", reserve.RESOLVE),
   resolve: writing("resolve", reserve.RESOLVE),
   release: writing("release", reserve.RELEASE),
@@ -112,6 +134,7 @@ export const DELIVERIES: Readonly<
         EXCEPTIONS,
         LETTERS,
         SETTLE,
+        VALUES,
         FILTER,
         PASS,
         LAST_CHANCE,
@@ -131,9 +154,9 @@ export const DELIVERIES: Readonly<
   renew: writing("renew", ...PROGRESS, MEMBERS, SETTLE, RENEW_ONE, PASS, LAST_CHANCE, RENEW),
   reset: writing("reset", ...PROGRESS, SEQUENCE_AT, groups.START, reopen.RESET),
   rewind: writing("rewind", ...PROGRESS, SEQUENCE_AT, reopen.REOPEN, reopen.REWIND),
-  countOffered: reading("count_offered", ...PROGRESS, FILTER, reopen.COUNT_OFFERED),
-  replayPage: writing("replay_page", ...PROGRESS, FILTER, reopen.REOPEN, reopen.REPLAY_PAGE),
-  redrivePage: writing("redrive_page", ...PROGRESS, FILTER, reopen.REOPEN, reopen.REDRIVE_PAGE),
+  countOffered: reading("count_offered", ...PROGRESS, VALUES, FILTER, reopen.COUNT_OFFERED),
+  replayPage: writing("replay_page", ...PROGRESS, VALUES, FILTER, reopen.REOPEN, reopen.REPLAY_PAGE),
+  redrivePage: writing("redrive_page", ...PROGRESS, VALUES, FILTER, reopen.REOPEN, reopen.REDRIVE_PAGE),
 };
 
 /** Looking. */
@@ -145,7 +168,7 @@ export const LOOKS: Readonly<
   holders: reading("holders", ...PROGRESS, inspect.FRONTIER, inspect.STATE, inspect.HOLDERS),
   leases: reading("leases", ...PROGRESS, inspect.LEASE_RECORDS),
   countLetters: reading("count_letters", ...PROGRESS, inspect.COUNT_LETTERS),
-  letters: reading("letters", ...PROGRESS, LINES, FILTER, inspect.LETTERS_OF),
+  letters: reading("letters", ...PROGRESS, LINES, VALUES, FILTER, inspect.LETTERS_OF),
   findLetter: reading("find_letter", ...PROGRESS, inspect.FIND_LETTER),
   delivery: reading("delivery", ...PROGRESS, inspect.STATE, inspect.DELIVERY),
 };

@@ -1,7 +1,7 @@
 /** The filter language in Lua means what core's evaluator means. */
 import type { EventRecord, Filter } from "@rheo/core";
 import { programText } from "@rheo/core/internal";
-import { COMMON, EVENTS, FILTER, LOG } from "@rheo/redis/internal";
+import { COMMON, EVENTS, FILTER, LOG, VALUES } from "@rheo/redis/internal";
 import { filterCases } from "@rheo/testing/internal";
 import { startRedis } from "@rheo/testing/servers";
 import fc from "fast-check";
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 /** Which of the events pass: program, then type, key, metadata, payload and id of each; "" where there is none, else with `=` before it. */
-const PROBE = `${COMMON}${LOG}${EVENTS}${FILTER}
+const PROBE = `${COMMON}${LOG}${EVENTS}${VALUES}${FILTER}
 local matches, answer = matcher_of(ARGV[5]), {}
 for k = 6, #ARGV, 5 do
   local fields = { 'id', ARGV[k + 4], 'at', '0' }

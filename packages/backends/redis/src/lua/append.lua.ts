@@ -39,8 +39,8 @@ local now_ms = tonumber(now)
 
 -- Where a partition stands; its nonce is nil when it is not there.
 local function log_at(tag, partition)
-  local v = call('HMGET', tag .. ':head', 'nonce', 'log')
-  local log = { partition = partition, prefix = format('%d:', partition), head = tag .. ':head', key = tag .. ':log', nonce = v[1] or nil }
+  local v = call('HMGET', tag .. ':head', 'nonce', 'log', 'indexes')
+  local log = { tag = tag, indexes = v[3] and cjson.decode(v[3]) or nil, partition = partition, prefix = format('%d:', partition), head = tag .. ':head', key = tag .. ':log', nonce = v[1] or nil }
   if v[2] then
     local high, first, most, latest = match(v[2], '^(%d+) (%d+) (%d+) (%S+)$')
     log.high, log.first, log.largest, log.latest = tonumber(high), tonumber(first), tonumber(most), tonumber(latest)
@@ -106,6 +106,10 @@ local function write(k, log, sequence)
   end
   fields[n], fields[n + 1] = 'payload', payload
   call(unpack(fields, 1, n + 1))
+  if log.indexes then
+    local texts = { id = ids[k], type = kind, key = key, metadata = metadata, payload = payload }
+    keep_index('ZADD', log.tag, log.indexes, sequence, function(root) return texts[root] end)
+  end
   places[k] = log.prefix .. name
   log.written = true
 end

@@ -60,6 +60,13 @@ local function highest_token(head)
   for k = 1, #groups do highest = math.max(highest, token_of(tag .. ':g:' .. groups[k])) end
   return highest
 end
+
+-- Which indexes there are has to be known when the partition is cleared.
+local function forget_head(head)
+  local indexes = redis.call('HGET', head, 'indexes')
+  redis.call('DEL', head)
+  if indexes then redis.call('HSET', head, 'indexes', indexes) end
+end
 `;
 
 /** ARGV: name, nonce. The stream is no longer there. Answers `{ record, removed }`; no record: there was none; another: ask again. */
@@ -76,7 +83,7 @@ for k = 2, #KEYS do floor = math.max(floor, highest_token(KEYS[k])) end
 call('HSET', KEYS[1], ARGV[1], text)
 call('HSET', meta, 'floor', floor)
 call('ZREM', names, ARGV[1])
-for k = 2, #KEYS do call('DEL', KEYS[k]) end
+for k = 2, #KEYS do forget_head(KEYS[k]) end
 return { text, 1 }
 `;
 
@@ -112,6 +119,8 @@ local function clear_partition()
     group = groups[k]
     call('UNLINK', unpack(keys_of_group(1)))
   end
+  local indexes = indexes_of(KEYS[1])
+  if indexes then call('UNLINK', unpack(index_keys(tags[1], indexes))) end
   call('UNLINK', KEYS[1], tags[1] .. ':log', tags[1] .. ':groups', tags[1] .. ':reserved', tags[1] .. ':voided')
 end
 `;
@@ -133,7 +142,7 @@ ${HIGHEST}${OLDER}
 local nonce = redis.call('HGET', KEYS[1], 'nonce')
 if nonce and not is_past(nonce, ARGV[1]) then return 0 end
 local highest = highest_token(KEYS[1])
-redis.call('DEL', KEYS[1])
+forget_head(KEYS[1])
 redis.call('HSET', KEYS[1], 'floor', highest)
 return highest
 `;

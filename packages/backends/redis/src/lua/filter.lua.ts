@@ -5,24 +5,6 @@
 import { lua } from "./lua.ts";
 
 export const FILTER: string = lua`
--- cjson makes the same table of [] and {}. So [] outside of texts is written as an object with a name that no stored one has.
-local function marked(json)
-  if not find(json, '[]', 1, true) then return json end
-  local parts, from = {}, 1
-  while true do
-    local quote = find(json, '"', from, true)
-    parts[#parts + 1] = string.gsub(sub(json, from, quote and quote - 1 or -1), '%[%]', '{"\\u0000":0}')
-    if not quote then return concat(parts) end
-    local at = quote + 1
-    while byte(json, at) ~= 34 do
-      if byte(json, at) == 92 then at = at + 1 end
-      at = find(json, '["\\]', at + 1)
-    end
-    parts[#parts + 1] = sub(json, quote, at)
-    from = at + 1
-  end
-end
-
 -- Deep equality. Arrays have numbers for names, objects texts.
 local function same(a, b)
   if a == b then return true end
@@ -44,19 +26,6 @@ local function compare(a, b)
     if difference ~= 0 then return difference end
   end
   return #a - #b
-end
-
--- The value at a path by own names only; nil when missing.
-local function descend(value, path)
-  for k = 1, #path do
-    if type(value) ~= 'table' then return nil end
-    local name = path[k]
-    if value[1] ~= nil then
-      if not find(name, '^%d+$') or (#name > 1 and byte(name) == 48) then return nil end
-      value = value[tonumber(name) + 1]
-    else value = value[name] end
-  end
-  return value
 end
 
 local TESTS = {

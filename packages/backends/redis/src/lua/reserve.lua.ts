@@ -20,6 +20,7 @@ export const APPEND_AT: string = lua`
 local tag, name = string.sub(KEYS[1], 1, -6), ARGV[5]
 call('EXISTS', KEYS[1], tag .. ':log', tag .. ':reserved', tag .. ':voided')
 local log = log_at(tag, tonumber(match(KEYS[1], '/(%d+)}:head$')))
+if log.indexes then call('EXISTS', KEYS[1], unpack(index_keys(tag, log.indexes))) end
 if not log.nonce then return { 'stream' } end
 if log.nonce ~= nonce then return { 'other' } end
 local time = call('TIME')

@@ -99,7 +99,12 @@ if swept > 0 then call('XTRIM', key, 'MINID', int(swept + 1)) end
 local answer = { 'ok' }
 if log_of(1).first == 1 then return answer end
 local page = call('XRANGE', key, '-', log_of(1).first - 1, 'COUNT', ${PAGE})
+local indexes = indexes_of(KEYS[1])
+if indexes then guard(index_keys(tags[1], indexes)) end
 for k = 1, #page do
+  if indexes then
+    keep_index('ZREM', tags[1], indexes, tonumber(match(page[k][1], '^%d+')), function(root) return field_of(page[k], root) end)
+  end
   answer[#answer + 1] = tonumber(match(page[k][1], '^%d+'))
   answer[#answer + 1] = page[k][2][2]
 end
