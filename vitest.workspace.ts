@@ -17,6 +17,7 @@ export default defineConfig({
       project("runtime", ["packages/runtime/test/**/*.test.ts"], 60_000),
       project("contract", ["packages/testing/test/**/*.test.ts"], 120_000),
       project("pipeline", ["packages/pipeline/test/**/*.test.ts"], 60_000),
+      project("telemetry", ["packages/telemetry/test/**/*.test.ts"], 60_000),
       project("cli", ["packages/cli/test/**/*.test.ts", "packages/rheo/test/**/*.test.ts"], 120_000),
       project("demo", ["apps/*/test/**/*.test.ts"], 60_000),
       project("docs", ["scripts/test/**/*.test.ts"], 120_000),

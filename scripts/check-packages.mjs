@@ -12,6 +12,7 @@ const PACKAGES = [
   "packages/backends/redis",
   "packages/runtime",
   "packages/pipeline",
+  "packages/telemetry",
   "packages/testing",
   "packages/cli",
   "packages/rheo",

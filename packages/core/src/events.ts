@@ -4,8 +4,10 @@
  */
 import { channel } from "node:diagnostics_channel";
 import { EventEmitter } from "eventemitter3";
+import type { SettleResult } from "./backend.ts";
 import type { StaleReason } from "./errors.ts";
 import { guarded } from "./guarded.ts";
+import type { Outcome } from "./outcome.ts";
 
 interface InStream {
   readonly stream: string;
@@ -16,6 +18,39 @@ interface InGroup extends InStream {
 interface AtDelivery extends InGroup {
   readonly partition: number;
   readonly sequence: number;
+}
+
+/** One grant: an entry of each list per delivery, by sequence. */
+export interface LeasedDeliveries {
+  readonly partition: number;
+  readonly token: number;
+  readonly attempt: number;
+  readonly sequences: readonly number[];
+  /** From the event's timestamp to its lease, both by the store's clock; never below 0. */
+  readonly waitedMs: readonly number[];
+  /** `metadata.traceparent` of the events; null where there is none. */
+  readonly traceparents: readonly (string | null)[];
+}
+
+/** One settlement: what became of each delivery, by sequence. */
+export interface SettledDeliveries {
+  readonly partition: number;
+  readonly token: number;
+  readonly sequences: readonly number[];
+  readonly states: readonly SettleResult["state"][];
+}
+
+/** Deliveries of one grant that handlers are through with, with the same outcome: an entry of each list per delivery. */
+export interface HandledDeliveries {
+  readonly partition: number;
+  readonly token: number;
+  readonly attempt: number;
+  readonly outcome: Outcome["kind"];
+  readonly sequences: readonly number[];
+  /** When the handler began, by the instance's monotonic clock. */
+  readonly beganAtMs: readonly number[];
+  /** From its start to its end; of a batch handler, that of the call. */
+  readonly tookMs: readonly number[];
 }
 
 /** What each type of event carries, beside `type`, `instance` and `atMs`. */
@@ -43,6 +78,12 @@ export interface RheoEventMap {
     readonly released: number;
   };
   "lease.renewed": InGroup & { readonly count: number };
+  /** The deliveries that `lease.granted` counts, one by one. Made only while somebody listens, as are the next two. */
+  "delivery.leased": InGroup & { readonly consumerId: string; readonly grants: readonly LeasedDeliveries[] };
+  /** Those that `lease.settled` counts, and those refused. `tookMs`: the round trip. */
+  "delivery.settled": InGroup & { readonly settled: readonly SettledDeliveries[]; readonly tookMs: number };
+  /** Whatever has become of their leases meanwhile. */
+  "delivery.handled": InGroup & { readonly consumerId: string; readonly handled: readonly HandledDeliveries[] };
   /** A settle or renew was refused. */
   "lease.stale": AtDelivery & { readonly token: number; readonly why: StaleReason };
   /** A running handler's lease is no longer its own; its signal was aborted. */
@@ -139,8 +180,11 @@ export type RheoEvents = Pick<
 /** Tells observers. A listener that throws harms nobody: the error becomes a process warning. */
 export type Emit = <Type extends RheoEventType>(type: Type, fields: RheoEventMap[Type]) => void;
 
+/** Whether anybody listens, for events that are dear to make. */
+export type Hears = (type: RheoEventType) => boolean;
+
 /** The emitter of one instance. */
-export const createEvents = (instance: string, now: () => number): { events: RheoEvents; emit: Emit } => {
+export const createEvents = (instance: string, now: () => number): { events: RheoEvents; emit: Emit; hears: Hears } => {
   const emitter = new EventEmitter<Record<string, (event: unknown) => void>>();
   const channels = new Map<string, ReturnType<typeof channel>>();
   const channelOf = (type: string): ReturnType<typeof channel> => {
@@ -148,9 +192,10 @@ export const createEvents = (instance: string, now: () => number): { events: Rhe
     channels.set(type, known);
     return known;
   };
+  const hears: Hears = (type) => channelOf(type).hasSubscribers || emitter.listenerCount(type) > 0;
   const emit: Emit = (type, fields) => {
+    if (!hears(type)) return;
     const published = channelOf(type);
-    if (!published.hasSubscribers && emitter.listenerCount(type) === 0) return;
     const event = Object.freeze({ type, instance, atMs: now(), ...fields });
     if (published.hasSubscribers) published.publish(event);
     for (const listener of emitter.listeners(type)) guarded(`A listener of "${type}"`, () => listener(event));
@@ -168,5 +213,5 @@ export const createEvents = (instance: string, now: () => number): { events: Rhe
     },
     listenerCount: (type: string) => emitter.listenerCount(type),
   };
-  return { events: events as unknown as RheoEvents, emit }; // the same four methods, typed by event
+  return { events: events as unknown as RheoEvents, emit, hears }; // the same four methods, typed by event
 };

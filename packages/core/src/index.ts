@@ -6,7 +6,18 @@ export { type Clock, FrozenClock, systemClock, type Timer } from "./clock.ts";
 export type { Diagnosis } from "./diagnosis.ts";
 export { RheoError, type RheoErrorCode, type RheoErrorDetails, type StaleReason } from "./errors.ts";
 export type { Event, EventInput, EventRecord, Json, Metadata } from "./event.ts";
-export type { Emit, RheoEvent, RheoEventMap, RheoEventOf, RheoEvents, RheoEventType } from "./events.ts";
+export type {
+  Emit,
+  HandledDeliveries,
+  Hears,
+  LeasedDeliveries,
+  RheoEvent,
+  RheoEventMap,
+  RheoEventOf,
+  RheoEvents,
+  RheoEventType,
+  SettledDeliveries,
+} from "./events.ts";
 export type { Condition, Filter } from "./filter.ts";
 export type { CreateGroupOptions, GroupOptions, GroupStart, Ordering, ResolvedGroupOptions, ResolvedStart } from "./group.ts";
 export type { Lease, LeaseRef, Renewal, SettleAnswer } from "./lease.ts";

@@ -8,7 +8,7 @@ import type {
   SettleOutcome,
 } from "./backend.ts";
 import type { Clock } from "./clock.ts";
-import type { Emit } from "./events.ts";
+import type { Emit, Hears } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 
 /**
@@ -22,6 +22,7 @@ export interface RheoInternals {
   /** In [0, 1). */
   readonly random: () => number;
   readonly emit: Emit;
+  readonly hears: Hears;
   /** The group, read at most once in a few seconds. @throws stream_not_found, group_not_found */
   group(stream: string, group: string): Promise<GroupRecord>;
   partitionsOf(stream: string): Promise<number>;

@@ -132,12 +132,12 @@ export class Rheo implements AsyncDisposable {
     parts: Pick<Context, "name" | "backend" | "clock" | "defaults" | "random"> & { readonly maxEventBytes: number },
   ) {
     const { name, backend, clock, defaults, random, maxEventBytes } = parts;
-    const { events, emit } = createEvents(name, () => clock.now());
+    const { events, emit, hears } = createEvents(name, () => clock.now());
     const nextId = uuidv7Source();
     const appender = new Appender({ backend, clock, nextId, maxEventBytes, emit });
     const waiting = new Waiting(clock);
     const consumerId = `${name.slice(0, 60)}-${nextId(clock.now()).slice(-12)}`;
-    const context = new Context({ name, backend, clock, random, emit, defaults, appender, waiting, consumerId });
+    const context = new Context({ name, backend, clock, random, emit, hears, defaults, appender, waiting, consumerId });
     this.events = events;
     this.#context = context;
     this.#unsubscribe = backend.subscribe(() => waiting.wake());
@@ -146,6 +146,7 @@ export class Rheo implements AsyncDisposable {
       clock,
       random,
       emit,
+      hears,
       group: (stream, group) => context.groupOf(stream, group),
       partitionsOf: (stream) => appender.partitionsOf(stream),
       exchange: (request) => exchange(context, request),

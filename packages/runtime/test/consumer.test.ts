@@ -12,6 +12,7 @@ describe("defineConsumer", () => {
     const consumer = defineConsumer({ ...options, handler: "./risk.mjs" });
     expect(consumer).toEqual({
       stream: "orders",
+      definition: null,
       group: "g",
       handler: { kind: "module", href: pathToFileURL("./risk.mjs").href },
       concurrency: 8,

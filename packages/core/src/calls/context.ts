@@ -2,7 +2,7 @@ import type { Appender } from "../appender.ts";
 import type { Backend, GroupRecord } from "../backend.ts";
 import type { Clock } from "../clock.ts";
 import { RheoError, streamNotFound } from "../errors.ts";
-import type { Emit } from "../events.ts";
+import type { Emit, Hears } from "../events.ts";
 import type { ResolvedGroupOptions } from "../group.ts";
 import { parseName } from "../names.ts";
 import { type StreamRef, streamName } from "../schema.ts";
@@ -21,6 +21,7 @@ export class Context {
   readonly clock: Clock;
   readonly random: () => number;
   readonly emit: Emit;
+  readonly hears: Hears;
   readonly defaults: ResolvedGroupOptions;
   readonly appender: Appender;
   readonly waiting: Waiting;
@@ -30,13 +31,17 @@ export class Context {
   readonly #groups = new Map<string, { readonly record: GroupRecord; readonly untilMs: number }>();
 
   constructor(
-    parts: Pick<Context, "name" | "backend" | "clock" | "random" | "emit" | "defaults" | "appender" | "waiting" | "consumerId">,
+    parts: Pick<
+      Context,
+      "name" | "backend" | "clock" | "random" | "emit" | "hears" | "defaults" | "appender" | "waiting" | "consumerId"
+    >,
   ) {
     this.name = parts.name;
     this.backend = parts.backend;
     this.clock = parts.clock;
     this.random = parts.random;
     this.emit = parts.emit;
+    this.hears = parts.hears;
     this.defaults = parts.defaults;
     this.appender = parts.appender;
     this.waiting = parts.waiting;

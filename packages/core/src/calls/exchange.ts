@@ -1,5 +1,6 @@
 /** The two calls of the port that move deliveries, with what they tell `rheo.events`. */
 import type { ExchangeAnswer, ExchangeRequest, RenewAnswer, RenewRequest, SettleOutcome } from "../backend.ts";
+import type { Metadata } from "../event.ts";
 import type { ResolvedGroupOptions } from "../group.ts";
 import type { Outcome } from "../outcome.ts";
 import { retryDelayMs } from "../retry-policy.ts";
@@ -7,12 +8,17 @@ import type { Context } from "./context.ts";
 
 export const exchange = async (context: Context, request: ExchangeRequest): Promise<ExchangeAnswer> => {
   context.check();
+  const askedAtMs = context.clock.monotonic();
   const answer = await context.backend.exchange(request);
   if (request.settlements.length > 0) {
     tellSettled(context, request, answer);
+    if (context.hears("delivery.settled")) tellEachSettled(context, request, answer, context.clock.monotonic() - askedAtMs);
     context.waiting.wake();
   }
-  if (answer.grants.length > 0) tellGranted(context, request, answer);
+  if (answer.grants.length > 0) {
+    tellGranted(context, request, answer);
+    if (context.hears("delivery.leased")) tellEachLeased(context, request, answer);
+  }
   const { stream, group } = request;
   for (const died of answer.died) context.emit("dead_letter.created", { stream, group, ...died });
   return answer;
@@ -42,6 +48,40 @@ const tellSettled = ({ emit }: Context, { stream, group, settlements }: Exchange
   }
   const { acked, retrying, dead, pending: released } = counts;
   emit("lease.settled", { stream, group, acked, retrying, dead, released });
+};
+
+const tellEachLeased = ({ emit }: Context, { stream, group, fetch }: ExchangeRequest, answer: ExchangeAnswer): void => {
+  const grants = answer.grants.map(({ partition, token, attempt, leasedAtMs, events }) => ({
+    partition,
+    token,
+    attempt,
+    sequences: events.map(({ sequence }) => sequence),
+    waitedMs: events.map(({ timestampMs }) => Math.max(0, leasedAtMs - timestampMs)),
+    traceparents: events.map(({ metadata }) => traceparentOf(metadata)),
+  }));
+  emit("delivery.leased", { stream, group, consumerId: fetch?.consumerId ?? "", grants });
+};
+
+/** Most metadata has none, and is not parsed. */
+const traceparentOf = (metadata: string): string | null => {
+  if (metadata === "{}" || !metadata.includes('"traceparent"')) return null;
+  const { traceparent } = JSON.parse(metadata) as Metadata; // written by append only
+  return typeof traceparent === "string" ? traceparent : null;
+};
+
+const tellEachSettled = (
+  { emit }: Context,
+  { stream, group, settlements }: ExchangeRequest,
+  answer: ExchangeAnswer,
+  tookMs: number,
+): void => {
+  const settled = settlements.map(({ partition, token, sequences }, part) => ({
+    partition,
+    token,
+    sequences,
+    states: (answer.settled[part] ?? []).map(({ state }) => state),
+  }));
+  emit("delivery.settled", { stream, group, settled, tookMs });
 };
 
 export const renew = async (context: Context, request: RenewRequest): Promise<RenewAnswer> => {

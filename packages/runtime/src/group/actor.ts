@@ -12,6 +12,7 @@ import type { ChildDetails } from "../supervisor/child.ts";
 import { waitAtMost } from "../time-limit.ts";
 import { Admission } from "./admission.ts";
 import type { GroupEffect } from "./effects.ts";
+import { HandlerTimes } from "./handler-times.ts";
 import { type Batch, HELD, Ledger } from "./ledger.ts";
 import type { GroupMessage, GroupTimer } from "./messages.ts";
 import { Opening } from "./opening.ts";
@@ -421,6 +422,7 @@ export class GroupActor {
       logger: this.#options.logger,
       ledger: this.#ledger,
       admission: this.#admission,
+      times: new HandlerTimes(this.#internals, this.#names()),
       ordering: () => this.#knownGroup().options.ordering,
       keepsRuns: () => this.#keepsRuns(),
       resolve: (outcome: Outcome, attempt) => this.#internals.resolveOutcome(outcome, this.#knownGroup(), attempt),

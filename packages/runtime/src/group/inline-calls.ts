@@ -22,6 +22,8 @@ export interface Call {
   readonly places: readonly Place[];
   readonly contexts: readonly DeliveryContext[];
   readonly batch: BatchOfDeliveries | null;
+  /** By the monotonic clock; null when nobody wants to know. */
+  readonly beganAtMs: number | null;
   /** When it is over, by the monotonic clock: the timeout, or the end of the grace once it is `aborted`. */
   dueAtMs: number;
   aborted: AbortCause | null;
@@ -60,10 +62,15 @@ export class InlineCalls {
     return this.#abandoned;
   }
 
-  open(places: readonly Place[], contexts: readonly DeliveryContext[], batch: BatchOfDeliveries | null): Call {
+  open(
+    places: readonly Place[],
+    contexts: readonly DeliveryContext[],
+    batch: BatchOfDeliveries | null,
+    beganAtMs: number | null,
+  ): Call {
     const { timeoutMs } = this.#host.consumer;
     const dueAtMs = timeoutMs === null ? Number.POSITIVE_INFINITY : this.#monotonic() + this.#timeLeft(contexts, timeoutMs);
-    const call: Call = { places, contexts, batch, dueAtMs, aborted: null, abandoned: false };
+    const call: Call = { places, contexts, batch, beganAtMs, dueAtMs, aborted: null, abandoned: false };
     this.#calls.add(call);
     this.#watchUntil(dueAtMs);
     return call;
@@ -93,9 +100,14 @@ export class InlineCalls {
     const late = call.aborted === "timed out" && timeoutMs !== null ? timeoutOutcome(timeoutMs) : null;
     const timely = late === null ? outcomes : outcomes.map((outcome) => (outcome.kind === "ack" ? outcome : late));
     const final = this.#host.consumer.batch?.by == null ? timely : asPrefix(timely);
+    const { times } = this.#host;
+    const { beganAtMs } = call;
+    const tookMs = beganAtMs === null ? 0 : this.#monotonic() - beganAtMs;
     let dropped = 0;
     call.places.forEach(({ batch, index }, at) => {
-      if (!settleOutcome(this.#host, batch, index, final[at] ?? READ_AS_ACK)) dropped += 1;
+      const outcome = final[at] ?? READ_AS_ACK;
+      if (beganAtMs !== null) times.add(batch, index, outcome.kind, beganAtMs, tookMs);
+      if (!settleOutcome(this.#host, batch, index, outcome)) dropped += 1;
     });
     this.#report(call.places.length, dropped);
   }
@@ -144,6 +156,7 @@ export class InlineCalls {
     const dropped = this.#dropped;
     this.#ended = 0;
     this.#dropped = 0;
+    this.#host.times.flush();
     this.#host.ended(ended, dropped);
     this.#onFree();
   }

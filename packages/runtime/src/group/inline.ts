@@ -125,7 +125,8 @@ export class InlineRunner implements Runner {
   #burst(): void {
     if (this.#batcher !== null) return this.#burstOfBatches(this.#batcher);
     if (this.#calls.size >= this.#concurrency) return;
-    const { ledger, admission } = this.#host;
+    const { ledger, admission, times } = this.#host;
+    const isTimed = times.isHeard;
     const allowed = admission === null ? Number.POSITIVE_INFINITY : admission.reserve(ledger.unstarted);
     let started = 0;
     let ended = 0;
@@ -141,7 +142,12 @@ export class InlineRunner implements Runner {
       if (batch !== fresh && !this.#host.mayStart(batch)) break;
       fresh = batch;
       started += 1;
-      const outcome = this.#startOne(batch, ledger.take(batch));
+      const beganAtMs = isTimed ? this.#monotonic() : null;
+      const outcome = this.#startOne(batch, ledger.take(batch), beganAtMs);
+      if (beganAtMs !== null && outcome !== PENDING) {
+        const kind = typeof outcome === "object" ? outcome.kind : "ack";
+        times.add(batch, batch.next - 1, kind, beganAtMs, this.#monotonic() - beganAtMs);
+      }
       if (outcome === SETTLED) ended += 1;
       else if (outcome === DROPPED) {
         ended += 1;
@@ -165,6 +171,7 @@ export class InlineRunner implements Runner {
       if (ended > told && fresh !== null) admission.succeeded(fresh);
       admission.started(started, allowed);
     }
+    times.flush();
     if (started > 0) this.#host.started(started);
     if (ended > 0) this.#host.ended(ended, dropped);
     if (ledger.unstarted > 0 && this.#calls.size < this.#concurrency && started > 0) this.pump();
@@ -176,7 +183,7 @@ export class InlineRunner implements Runner {
   }
 
   /** Calls the handler; any outcome but an ack is left to the caller. */
-  #startOne(batch: Batch, index: number): typeof PENDING | typeof SETTLED | typeof DROPPED | Outcome {
+  #startOne(batch: Batch, index: number, beganAtMs: number | null): typeof PENDING | typeof SETTLED | typeof DROPPED | Outcome {
     const record = batch.release(index);
     let event: unknown;
     try {
@@ -197,7 +204,7 @@ export class InlineRunner implements Runner {
       if (outcome.kind !== "ack") return outcome;
       return this.#host.ledger.finish(batch, index, null) ? SETTLED : DROPPED;
     }
-    const call = this.#calls.open([{ batch, index }], [context], null);
+    const call = this.#calls.open([{ batch, index }], [context], null, beganAtMs);
     void this.#calls.settle(call, result, (value) => [readOutcome(value)]);
     return PENDING;
   }
@@ -239,7 +246,7 @@ export class InlineRunner implements Runner {
         new DeliveryContext(this.#owner, batch.attempt, batch.token, batch.partition, batch.sequenceAt(index)),
     );
     const context = new BatchOfDeliveries(this.#owner, contexts);
-    const call = this.#calls.open(good, contexts, context);
+    const call = this.#calls.open(good, contexts, context, this.#host.times.isHeard ? this.#monotonic() : null);
     const read = (value: unknown): readonly Outcome[] => readBatchOutcomes(value, good.length);
     try {
       const result = this.#handler.run(events, context);

@@ -3,6 +3,7 @@ import type { RheoInternals } from "@rheo/core/internal";
 import type { ConsumerDefinition } from "../consumer.ts";
 import type { Logger } from "../handler.ts";
 import type { Admission } from "./admission.ts";
+import type { HandlerTimes } from "./handler-times.ts";
 import { type Batch, type Ledger, RUNNING } from "./ledger.ts";
 
 /** Why a running handler is told to end. */
@@ -46,6 +47,7 @@ export interface RunnerHost {
   readonly ledger: Ledger;
   /** Asked before anything is started, and told what came of it. Null: nothing but the slots limits what may be started. */
   readonly admission: Admission | null;
+  readonly times: HandlerTimes;
   /** The order that the group keeps. */
   ordering(): Ordering;
   /** The group keeps the order of what makes a run here: a run is all that is held of its key or partition, and what does not run goes back. */

@@ -247,13 +247,14 @@ export class ThreadRunner implements Runner, Feeder {
 
   #open({ places, batches }: Load, limit: number, suspect: Suspect | null): void {
     const { stream, timeoutMs } = this.#host.consumer;
+    const isTimed = this.#host.times.isHeard;
     if (suspect === null) this.#host.started(places.length);
     const opened = this.#slots.open(
       { module: this.#module, stream, limit, isRun: this.#isRun, timeoutMs },
-      { ...pack(places), batches, hungryAt: this.#hungryAt() },
+      { ...pack(places), batches, hungryAt: this.#hungryAt(), isTimed },
     );
     const session = new Session(opened, limit, this.#monotonic(), suspect);
-    session.slices.add(new Slice(opened.slice, places, batches, session.openedAtMs));
+    session.slices.add(new Slice(opened.slice, places, batches, session.openedAtMs, isTimed));
     this.#sessions.add(session);
     void session.running.ended
       .then((end) => this.#ended(session, end))
@@ -283,8 +284,9 @@ export class ThreadRunner implements Runner, Feeder {
     if (!session.gate.announce(session.announced)) return this.#takeBack(places);
     session.announced += 1;
     this.#host.started(places.length);
-    const sent = this.#slots.add(session, { ...pack(places), batches, hungryAt: this.#hungryAt() });
-    session.slices.add(new Slice(sent, places, batches, this.#monotonic()));
+    const isTimed = this.#host.times.isHeard;
+    const sent = this.#slots.add(session, { ...pack(places), batches, hungryAt: this.#hungryAt(), isTimed });
+    session.slices.add(new Slice(sent, places, batches, this.#monotonic(), isTimed));
   }
 
   /** The session has just ended, so that they go elsewhere. */
@@ -316,6 +318,7 @@ export class ThreadRunner implements Runner, Feeder {
       ended += 1;
       if (!this.#settle(session, { slice, index }, this.#outcomeOf(slice, index), false)) dropped += 1;
     });
+    this.#host.times.flush();
     if (slice.isDone) this.#retire(session, slice);
     if (ended === 0) return;
     this.#barrenDeaths = 0;
@@ -392,10 +395,15 @@ export class ThreadRunner implements Runner, Feeder {
   #charge(session: Session, at: At, reason: string): void {
     const endedItsThread = !at.slice.isLate(at.index);
     this.#host.ended(1, this.#settle(session, at, this.#verdict(at, reason), endedItsThread) ? 0 : 1);
+    this.#host.times.flush();
   }
 
   #settle(session: Session, { slice, index }: At, outcome: Outcome, mustCharge: boolean): boolean {
     const place = slice.placeAt(index);
+    if (slice.isTimed) {
+      const { beganAtMs, tookMs } = slice.timeAt(index, this.#monotonic());
+      this.#host.times.add(place.batch, place.index, outcome.kind, beganAtMs, tookMs);
+    }
     if (outcome.kind !== "ack" && session.suspect !== null) this.#releaseRest(session.suspect);
     return settleOutcome(this.#host, place.batch, place.index, outcome, mustCharge);
   }

@@ -49,6 +49,8 @@ export interface SliceContent {
   readonly batches: readonly number[] | null;
   /** With so many calls left to begin the thread asks for more; -1: only once a handler could begin and there is nothing. */
   readonly hungryAt: number;
+  /** Whether the time of each delivery is to be measured. */
+  readonly isTimed: boolean;
 }
 
 /** The work of a thread for one group: a first slice, and others that are added while it lasts. */
@@ -173,7 +175,12 @@ const REASON_BYTES = 5;
 const STACK_BYTES = 6;
 /** 1 once the thread has aborted the signal: so it is not blocked. */
 const ABORTED = 7;
-const RECORD_INTS = 8;
+/** Of a slice that is timed, in microseconds: from the arrival of the slice to the start of the handler, and from there to its end. */
+const WAITED_US = 8;
+const HANDLED_US = 9;
+const RECORD_INTS = 10;
+/** As large as a place. */
+const MAX_INT = 2 ** 31 - 1;
 const DELAY_UNIT = 2 ** 30;
 
 /** Reasons and stacks of one slice. Each delivery may count on its share of it. */
@@ -241,6 +248,23 @@ export class SliceMemory {
     return Atomics.load(this.#ints, at(index) + ABORTED) === 1;
   }
 
+  /** For the thread, in ms. */
+  waited(index: number, ms: number): void {
+    this.#ints[at(index) + WAITED_US] = microseconds(ms);
+  }
+
+  handled(index: number, ms: number): void {
+    this.#ints[at(index) + HANDLED_US] = microseconds(ms);
+  }
+
+  waitedMsAt(index: number): number {
+    return (this.#ints[at(index) + WAITED_US] ?? 0) / 1_000;
+  }
+
+  handledMsAt(index: number): number {
+    return (this.#ints[at(index) + HANDLED_US] ?? 0) / 1_000;
+  }
+
   /** For the thread. `left`: deliveries that may still need room for their text. */
   finish(index: number, outcome: Outcome, left: number): void {
     if (outcome.kind !== "ack") this.#write(at(index), outcome, left);
@@ -286,5 +310,8 @@ export class SliceMemory {
     return Buffer.from(this.#text.subarray(start, start + bytes)).toString("utf8"); // a copy: text decoders refuse shared memory
   }
 }
+
+/** What lasts longer than it can say, half an hour, is said to have lasted so long. */
+const microseconds = (ms: number): number => Math.min(MAX_INT, Math.round(ms * 1_000));
 
 const at = (index: number): number => HEADER_INTS + index * RECORD_INTS;

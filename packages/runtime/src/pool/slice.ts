@@ -16,6 +16,7 @@ export class Slice {
   /** The sizes of the batches it is made of; null: single deliveries. */
   readonly batches: readonly number[] | null;
   readonly sentAtMs: number;
+  readonly isTimed: boolean;
   readonly aborts: Map<number, Abort> = new Map();
   /** Per delivery: collected, or given back. */
   readonly #heard: Uint8Array;
@@ -31,12 +32,14 @@ export class Slice {
     places: readonly Place[],
     batches: readonly number[] | null,
     sentAtMs: number,
+    isTimed: boolean,
   ) {
     this.id = sent.id;
     this.memory = sent.memory;
     this.places = places;
     this.batches = batches;
     this.sentAtMs = sentAtMs;
+    this.isTimed = isTimed;
     this.#heard = new Uint8Array(places.length);
     this.#deadlines = new Float64Array(places.length);
   }
@@ -91,6 +94,13 @@ export class Slice {
     const place = this.places[index];
     if (place === undefined) throw new RangeError(`Slice ${this.id} has no delivery ${index}.`);
     return place;
+  }
+
+  /** Of a delivery that has begun, in a slice that is timed: when, and for how long it ran, or has run. */
+  timeAt(index: number, nowMs: number): { readonly beganAtMs: number; readonly tookMs: number } {
+    const beganAtMs = this.sentAtMs + this.memory.waitedMsAt(index);
+    const hasFinished = this.memory.stateAt(index) === FINISHED;
+    return { beganAtMs, tookMs: hasFinished ? this.memory.handledMsAt(index) : Math.max(0, nowMs - beganAtMs) };
   }
 
   indexOf(batch: Batch, index: number): number {

@@ -1,4 +1,5 @@
 import type { EventRecord, Outcome } from "@rheo/core";
+import { systemClock } from "@rheo/core/internal";
 import type { BatchOfDeliveries, DeliveryContext } from "../context.ts";
 import { type AbortMessage, type SliceContent, SliceMemory, type SliceRun } from "./protocol.ts";
 
@@ -20,6 +21,9 @@ export class ThreadSlice {
   readonly running: Set<BatchOfDeliveries> = new Set();
   readonly #content: SliceContent;
   readonly #batches: number[] | null;
+  readonly #arrivedAtMs: number;
+  /** When each began, by index, in a slice that is timed. */
+  readonly #beganAtMs: Float64Array | null;
   readonly #onEnd: (slice: ThreadSlice) => number;
   /** The run of the delivery that is next, and how many of that run came before it. */
   #run = 0;
@@ -35,6 +39,8 @@ export class ThreadSlice {
     this.count = content.columns.ids.length;
     this.#content = content;
     this.#batches = content.batches === null ? null : [...content.batches];
+    this.#arrivedAtMs = systemClock.monotonic();
+    this.#beganAtMs = content.isTimed ? new Float64Array(this.count) : null;
     this.#onEnd = onEnd;
   }
 
@@ -65,13 +71,24 @@ export class ThreadSlice {
     if (index >= this.count) return null;
     const record = this.#record(index);
     const grant = this.#advance();
-    if (this.memory.begin(index)) return { index, record, grant };
+    if (this.memory.begin(index)) {
+      this.#timeStart(index);
+      return { index, record, grant };
+    }
     this.#end();
     return null;
   }
 
+  #timeStart(index: number): void {
+    if (this.#beganAtMs === null) return;
+    const nowMs = systemClock.monotonic();
+    this.#beganAtMs[index] = nowMs;
+    this.memory.waited(index, nowMs - this.#arrivedAtMs);
+  }
+
   finish(index: number, outcome: Outcome): void {
     this.contexts.delete(index);
+    if (this.#beganAtMs !== null) this.memory.handled(index, systemClock.monotonic() - (this.#beganAtMs[index] ?? 0));
     this.#end();
     this.memory.finish(index, outcome, this.count - this.#ended);
   }

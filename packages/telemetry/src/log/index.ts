@@ -1,0 +1,3 @@
+export type { Closable } from "../closable.ts";
+export type { LogLevel } from "./levels.ts";
+export { type EventLogger, type LogOptions, logEvents } from "./log-events.ts";

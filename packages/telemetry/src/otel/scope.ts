@@ -1,0 +1,2 @@
+/** Names this package to OpenTelemetry. */
+export const SCOPE = "@rheo/telemetry";

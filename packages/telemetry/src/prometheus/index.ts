@@ -1,0 +1,4 @@
+export type { Closable } from "../closable.ts";
+export type { Supervised } from "../gauges/app-readings.ts";
+export type { WatchOptions } from "../options.ts";
+export { type PrometheusMetrics, type PrometheusOptions, prometheus } from "./prometheus.ts";
