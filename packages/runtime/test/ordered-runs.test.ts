@@ -23,7 +23,9 @@ describe("a run in a group that keeps order", () => {
       letters.split("").map((key, n) => ({ key, payload: n + 1 })),
     );
     const runs: string[] = [];
-    const handler = batchHandler((events) => void runs.push(events.map(({ key, payload }) => `${key}${Number(payload)}`).join(" ")));
+    const handler = batchHandler(
+      (events) => void runs.push(events.map(({ key, payload }) => `${key}${Number(payload)}`).join(" ")),
+    );
     const app = await supervise({ rheo, consumers: [{ stream: "orders", group: "g", handler, ...consumer }] });
     await pass(clock, 5_000, 50);
     await stopFrozen(app, clock);
