@@ -14,6 +14,7 @@ const PACKAGES = [
   "packages/pipeline",
   "packages/telemetry",
   "packages/testing",
+  "apps/dashboard",
   "packages/cli",
   "packages/rheo",
 ];

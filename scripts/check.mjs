@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 
 const STEPS = [
-  ["types", "npx tsc -b"],
+  ["build, with types", "npm run --silent build"],
   ["format and style", "npx biome check ."],
   ["lint with types", "npx oxlint --type-aware"],
   ["unused code and dependencies", "npx knip"],

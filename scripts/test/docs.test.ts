@@ -1,6 +1,6 @@
 /** Every code block of the docs that names its file is written beside the others of its page and run. */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -57,4 +57,33 @@ test("the page on finding events does what it says", async () => {
     "partition 0: 1 to 3 3 false 1",
     "{ removed: 3, archived: 3, heldBack: 0 }",
   ]);
+});
+
+test("the page on a group that is stuck leads to one that is not", async () => {
+  const folder = await folderFor("operating");
+  const page = join(root, "docs/operating.md");
+  await writeCodeBlocks(page, folder);
+  const commands = (await readFile(page, "utf8")).match(/^rheo .*$/gm) ?? [];
+  const rheo = async (start: string, isWhole = false): Promise<string> => {
+    const command = commands.find((line) => (isWhole ? line === `rheo ${start}` : line.startsWith(`rheo ${start}`))) ?? "";
+    expect(command, start).not.toBe("");
+    const args = (command.match(/'[^']*'|\S+/g) ?? []).slice(1).map((word) => word.replace(/^'(.*)'$/, "$1"));
+    const env = { ...process.env, RHEO_STORE: "sqlite:./stuck.db", NO_COLOR: "1" };
+    const bin = join(root, "packages/rheo/dist/main.js");
+    const { stdout } = await promisify(execFile)(process.execPath, [bin, ...args], { cwd: folder, env, timeout: 60_000 });
+    return stdout;
+  };
+  await run(folder, "publish.mjs");
+  expect(await rheo("info")).toMatch(/lag\s+5/);
+  expect(await rheo("explain")).toMatch(/price-1.*pending/);
+  await run(folder, "consume.mjs");
+  expect(await rheo("dead-letters")).toMatch(/price-3.*Cannot read properties of null/s);
+  expect(await rheo("event")).toMatch(/dead/);
+  expect(await rheo("query")).toMatch(/price-3/);
+  await copyFile(join(folder, "mended.handler.mjs"), join(folder, "risk.handler.mjs"));
+  expect(await rheo("redrive market-events risk --all --dry-run")).toMatch(/1/);
+  expect(await rheo("redrive market-events risk --all", true)).toMatch(/1/);
+  expect(await rheo("info")).toMatch(/lag\s+3/);
+  await run(folder, "consume.mjs");
+  expect(await rheo("info")).toMatch(/lag\s+0[\s\S]*dead letters\s+0/);
 });

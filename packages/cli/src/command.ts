@@ -9,3 +9,21 @@ export interface CliCommand {
    */
   register(program: Command, io: Io, ended: (code: number) => void): void;
 }
+
+/** What the arguments are, for the help of every command that has one of that name. */
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  stream: "name of a stream",
+  group: "name of a group of the stream",
+  id: "id of an event",
+  path: "such as payload.currency, type or correlationId",
+};
+
+/** `usage` as in "lag <stream> <group>". */
+export const addCommand = (program: Command, usage: string, summary: string): Command => {
+  const command = program
+    .command(usage)
+    .summary(summary)
+    .description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
+  for (const argument of command.registeredArguments) argument.description = ARGUMENTS[argument.name()] ?? "";
+  return command;
+};

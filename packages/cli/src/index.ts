@@ -1,2 +1,2 @@
-export type { Io, Output } from "./io.ts";
+export type { Input, Io, Output } from "./io.ts";
 export { main } from "./main.ts";

@@ -29,7 +29,7 @@ describe("wrong usage exits with 2 and names the fix", () => {
     ["no config", ["start"], /missing required argument 'config'/],
     ["too many arguments", ["start", CONFIG, CONFIG], /too many arguments/],
     ["no number", ["start", CONFIG, "--processes", "many"], /Give a whole number from 1 to 256/],
-    ["no duration", ["start", CONFIG, "--drain-timeout", "soon"], /Give a duration such as 500ms, 30s, 2m or 1h/],
+    ["no duration", ["start", CONFIG, "--drain-timeout", "soon"], /Give a duration such as 500ms, 30s, 2m, 1h or 7d/],
     ["no such file", ["start", "nowhere.config.ts"], /There is no .*nowhere\.config\.ts\. Give the path of a module/],
     ["no store", ["start", CONFIG], /There is no store: put store: .* into the config, pass --store, or set RHEO_STORE/],
     ["a store of no kind", ["start", CONFIG, "--store", "mysql://x"], /A store URL starts with one of memory: sqlite:/],

@@ -142,8 +142,8 @@ export class Appender {
 
   #route(stream: string, drafts: readonly Draft[], partitions: number): NewEvent[] {
     let spread: number | null = null;
-    return drafts.map((draft) => {
-      if (draft.partition !== null) return { ...draft, partition: parsePartition(draft.partition, partitions) };
+    return drafts.map((draft, index) => {
+      if (draft.partition !== null) return { ...draft, partition: partitionAt(index, draft.partition, partitions) };
       if (draft.key !== null) return { ...draft, partition: partitionOfKey(draft.key, partitions) };
       spread ??= this.#nextSpread(stream, partitions);
       return { ...draft, partition: spread };
@@ -314,3 +314,11 @@ export const throwIfAborted = (signal: AbortSignal | undefined): void => {
 
 export const aborted = (signal: AbortSignal): RheoError =>
   new RheoError("aborted", "The call was aborted by its signal.", {}, { cause: signal.reason });
+
+const partitionAt = (index: number, partition: number, partitions: number): number => {
+  try {
+    return parsePartition(partition, partitions);
+  } catch (error) {
+    throw RheoError.is(error) ? error.at(index) : error;
+  }
+};

@@ -24,13 +24,21 @@ export const storeName = (source: ResolvedOptions["source"]): string =>
 
 export const isInMemory = (source: ResolvedOptions["source"]): boolean => source.kind === "file" && source.path === ":memory:";
 
-/** @throws unavailable */
-export const connect = (source: ResolvedOptions["source"]): Connection => {
+/**
+ * @param mayCreate - make the file if it is not there
+ * @throws unavailable, schema_outdated - there is no file
+ */
+export const connect = (source: ResolvedOptions["source"], mayCreate: boolean): Connection => {
   if (source.kind === "handle") return source.connection;
   const driver = loadDriver(source.driver);
   if (source.path === ":memory:") return driver(source.path);
   const path = resolve(source.path);
   checkPath(storeName(source), path);
+  if (!mayCreate && !existsSync(path))
+    throw new RheoError(
+      "schema_outdated",
+      `${storeName(source)} does not exist. Open it once without { migrate: false } to make it.`,
+    );
   try {
     return driver(path);
   } catch (error) {

@@ -61,7 +61,7 @@ const oneLine = (made: string): string => made.replace(/--.*$/gm, "").replace(/\
 const expected = (
   source: Extract<ResolvedOptions["source"], { kind: "file" }>,
 ): readonly (readonly [string, string, string])[] => {
-  const empty = new Sql(connect({ ...source, path: ":memory:" }));
+  const empty = new Sql(connect({ ...source, path: ":memory:" }, true));
   try {
     migrate("A new store", empty, () => 0, false);
     return empty.all(OBJECTS).map(([name, type, made]) => [text(name), text(type), text(made)]);

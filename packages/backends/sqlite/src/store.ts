@@ -28,7 +28,7 @@ export class Store {
   /** @throws unavailable, schema_outdated */
   static async open(options: ResolvedOptions, context: BackendContext): Promise<Store> {
     const clock = context.clock ?? systemClock;
-    const store = new Store(options, new Sql(connect(options.source)), () => Math.floor(clock.now()));
+    const store = new Store(options, new Sql(connect(options.source, context.migrate)), () => Math.floor(clock.now()));
     try {
       await store.#prepare(context.migrate);
     } catch (error) {

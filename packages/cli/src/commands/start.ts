@@ -28,7 +28,7 @@ export const start: CliCommand = {
       .description("Runs the consumers of a config module, in this process or in several that it supervises.")
       .argument("<config>", "path of the config module, such as app.config.ts")
       .option("-p, --processes <n>", "how many processes", wholeNumber(1, 256), 1)
-      .addOption(storeOption())
+      .addOption(storeOption("the config's, or RHEO_STORE"))
       .option(
         "--drain-timeout <duration>",
         "how long handlers may finish (default: the config's stopTimeoutMs, or 10s)",

@@ -47,13 +47,18 @@ DECLARE
   v_held_back bigint := 0;
   v_more boolean := false;
 BEGIN
-  SELECT stream_id INTO v_stream_id FROM @.streams WHERE name = p_stream FOR KEY SHARE;
-  IF NOT FOUND THEN RETURN jsonb_build_object('missing', 'stream'); END IF;
-  FOR v_group IN SELECT group_id FROM @.groups WHERE stream_id = v_stream_id ORDER BY group_id LOOP
-    IF p_force THEN PERFORM @.hold_all(v_group, p_partitions); ELSE PERFORM @.hold(v_group, p_partitions); END IF;
-  END LOOP;
+  SELECT stream_id INTO v_stream_id FROM @.streams WHERE name = p_stream;
+  -- who only counts needs no more than to be let look
+  IF FOUND AND NOT p_dry_run THEN
+    SELECT stream_id INTO v_stream_id FROM @.streams WHERE name = p_stream FOR KEY SHARE;
+    FOR v_group IN SELECT group_id FROM @.groups WHERE stream_id = v_stream_id ORDER BY group_id LOOP
+      IF p_force THEN PERFORM @.hold_all(v_group, p_partitions); ELSE PERFORM @.hold(v_group, p_partitions); END IF;
+    END LOOP;
+    PERFORM FROM @.partitions p WHERE p.stream_id = v_stream_id AND (p_partitions IS NULL OR p.partition = ANY (p_partitions)) ORDER BY p.partition FOR UPDATE;
+  END IF;
+  IF v_stream_id IS NULL THEN RETURN jsonb_build_object('missing', 'stream'); END IF;
   FOR q IN SELECT p.partition, p.first_sequence - 1 AS kept, @.high_watermark(v_stream_id, p.partition) AS high FROM @.partitions p
-    WHERE p.stream_id = v_stream_id AND (p_partitions IS NULL OR p.partition = ANY (p_partitions)) ORDER BY p.partition FOR UPDATE
+    WHERE p.stream_id = v_stream_id AND (p_partitions IS NULL OR p.partition = ANY (p_partitions)) ORDER BY p.partition
   LOOP
     v_due := least(q.high, greatest(q.kept, CASE
       WHEN p_cut ? 'before' THEN (p_cut->>'before')::bigint - 1
