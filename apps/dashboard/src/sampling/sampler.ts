@@ -2,7 +2,7 @@
  * Looks at every stream and group in turns while somebody watches, once for all who do. A look at one group is a few reads, and other work
  * goes first between two of them. What was read last is what the overview shows, so that no page waits for a large store.
  */
-import { type Clock, type Group, type Rheo, RheoError, type Timer } from "@rheo/core";
+import { type Clock, type Group, type Lag, type Rheo, RheoError, type Timer } from "@rheo/core";
 import { type Problem, problemOf } from "../http/problem.ts";
 import { nextTurn } from "../turn.ts";
 import { pauseAfter } from "./pace.ts";
@@ -132,7 +132,7 @@ export class Sampler {
     const looked = await unlessGone(async () => {
       const lag = await this.#rheo.lag(stream, name);
       const atMs = this.#clock.now();
-      if (atMs - sample.countedAtMs < COUNTS_MS) return lookedAt(sample, lag, null, atMs);
+      if (atMs - sample.countedAtMs < COUNTS_MS && !contradicts(sample, lag)) return lookedAt(sample, lag, null, atMs);
       await this.#yieldOrEnd();
       return lookedAt(sample, lag, await this.#rheo.groupInfo(stream, name), atMs);
     });
@@ -148,6 +148,10 @@ export class Sampler {
     return new Promise((resolve) => this.#clock.schedule(FIRST_LOOK_MS, resolve, { keepAlive: false }));
   }
 }
+
+/** There is something to do, and the counts are of a time when nobody was there or nothing was to be done: they cost little then. */
+const contradicts = ({ info }: GroupSample, { lag }: Lag): boolean =>
+  lag > 0 && info !== null && (info.lag === 0 || info.members.length === 0);
 
 const keyOf = (stream: string, group: string): string => `${stream}/${group}`;
 

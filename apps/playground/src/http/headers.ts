@@ -1,0 +1,34 @@
+/** What every answer says to the browser: run our own script and style, talk to us alone, frame us alone. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "frame-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+/** The dashboard lets nobody frame it. The playground, which serves it, lets its own page do so, and no other. */
+export const framedByUs = (response: Response): Response => {
+  const headers = new Headers(response.headers);
+  const policy = headers.get("content-security-policy") ?? "";
+  headers.set("content-security-policy", policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'"));
+  headers.set("x-frame-options", "SAMEORIGIN");
+  return new Response(response.body, { status: response.status, headers });
+};
