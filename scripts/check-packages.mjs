@@ -15,6 +15,7 @@ const PACKAGES = [
   "packages/telemetry",
   "packages/testing",
   "apps/dashboard",
+  "apps/demo",
   "packages/cli",
   "packages/rheo",
 ];

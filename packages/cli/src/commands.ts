@@ -9,6 +9,7 @@ import { dashboard } from "./commands/dashboard.ts";
 import { deadLetters } from "./commands/dead-letters.ts";
 import { deleteGroup } from "./commands/delete-group.ts";
 import { deleteStream } from "./commands/delete-stream.ts";
+import { demo } from "./commands/demo.ts";
 import { doctor } from "./commands/doctor.ts";
 import { dropIndex } from "./commands/drop-index.ts";
 import { event } from "./commands/event.ts";
@@ -39,5 +40,5 @@ export const commands: Readonly<Record<string, readonly CliCommand[]>> = {
   "Look:": [top, streams, groups, lag, info, explain, deadLetters, leases, query, tail, event, lineage, indexes],
   "Change:": [append, createStream, createGroup, updateGroup, pause, resume, replay, redrive, reset, trim, purgeDeadLetters],
   "Remove and prepare:": [deleteStream, deleteGroup, createIndex, dropIndex, migrate],
-  "Run:": [start, doctor, dashboard, bench, completion],
+  "Run:": [start, doctor, dashboard, bench, demo, completion],
 };

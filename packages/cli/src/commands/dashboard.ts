@@ -1,6 +1,6 @@
 import { addCommand, type CliCommand } from "../command.ts";
-import { loadDashboard } from "../dashboard/load.ts";
 import { EXIT } from "../exit-code.ts";
+import { loadDashboard } from "../optional/dashboard.ts";
 import { wholeNumber } from "../options/numbers.ts";
 import { storeOptions } from "../options/store.ts";
 import { type Session, type StoreFlags, withStore } from "../session/session.ts";
