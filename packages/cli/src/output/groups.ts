@@ -8,17 +8,20 @@ import type { Column } from "./table.ts";
 export const alarming = (text: string, number: number, { colors }: Screen): string => (number > 0 ? colors.red(text) : text);
 
 /** How old the oldest event is that is not settled. */
-export const oldestAge = ({ oldestUnsettledAt }: Pick<GroupInfo, "oldestUnsettledAt">, nowMs: number): string | null =>
+const oldestAge = ({ oldestUnsettledAt }: Pick<GroupInfo, "oldestUnsettledAt">, nowMs: number): string | null =>
   oldestUnsettledAt === null ? null : duration(Math.max(0, nowMs - oldestUnsettledAt.getTime()));
 
-export const groupColumns = (screen: Screen): readonly Column<GroupInfo>[] => [
-  { head: "GROUP", value: ({ name }) => name },
-  {
-    head: "LAG",
-    value: ({ lag }) => count(lag),
-    align: "right",
-    paint: (text, { lag }) => (lag > 0 ? screen.colors.yellow(text) : text),
-  },
+type Standing = Pick<GroupInfo, "lag" | "inflight" | "retrying" | "deadLetters" | "members" | "oldestUnsettledAt" | "paused">;
+
+export const lagColumn = ({ colors }: Screen): Column<Standing> => ({
+  head: "LAG",
+  value: ({ lag }) => count(lag),
+  align: "right",
+  paint: (text, { lag }) => (lag > 0 ? colors.yellow(text) : text),
+});
+
+/** Where a group stands, but for its lag. */
+export const standingColumns = (screen: Screen): readonly Column<Standing>[] => [
   { head: "INFLIGHT", value: ({ inflight }) => count(inflight), align: "right" },
   { head: "RETRYING", value: ({ retrying }) => count(retrying), align: "right" },
   {
@@ -30,4 +33,10 @@ export const groupColumns = (screen: Screen): readonly Column<GroupInfo>[] => [
   { head: "MEMBERS", value: ({ members }) => count(members.length), align: "right" },
   { head: "OLDEST", value: (group) => oldestAge(group, screen.nowMs), align: "right" },
   { head: "STATE", value: ({ paused }) => (paused ? "paused" : "active") },
+];
+
+export const groupColumns = (screen: Screen): readonly Column<GroupInfo>[] => [
+  { head: "GROUP", value: ({ name }) => name },
+  lagColumn(screen),
+  ...standingColumns(screen),
 ];

@@ -1,5 +1,5 @@
 import { ago, count, duration, rate } from "../output/format.ts";
-import { alarming, oldestAge } from "../output/groups.ts";
+import { lagColumn, standingColumns } from "../output/groups.ts";
 import type { Screen } from "../output/screen.ts";
 import { type Column, table } from "../output/table.ts";
 import type { TopRow } from "./rates.ts";
@@ -34,26 +34,11 @@ const columns = (screen: Screen, marked: TopRow | undefined): readonly Column<To
   { head: "", value: (row) => (row === marked ? ">" : "") },
   { head: "STREAM", value: ({ stream }) => stream, paint: (text, row) => (row === marked ? screen.colors.bold(text) : text) },
   { head: "GROUP", value: ({ group }) => group, paint: (text, row) => (row === marked ? screen.colors.bold(text) : text) },
-  {
-    head: "LAG",
-    value: ({ lag }) => count(lag),
-    align: "right",
-    paint: (text, { lag }) => (lag > 0 ? screen.colors.yellow(text) : text),
-  },
+  lagColumn(screen),
   { head: "IN", value: ({ appendedPerSecond }) => speed(appendedPerSecond), align: "right" },
   { head: "OUT", value: ({ settledPerSecond }) => speed(settledPerSecond), align: "right" },
   { head: "LEFT", value: timeLeft, align: "right" },
-  { head: "INFLIGHT", value: ({ inflight }) => count(inflight), align: "right" },
-  { head: "RETRYING", value: ({ retrying }) => count(retrying), align: "right" },
-  {
-    head: "DEAD",
-    value: ({ deadLetters }) => count(deadLetters),
-    align: "right",
-    paint: (text, { deadLetters }) => alarming(text, deadLetters, screen),
-  },
-  { head: "MEMBERS", value: ({ members }) => count(members.length), align: "right" },
-  { head: "OLDEST", value: (row) => oldestAge(row, screen.nowMs), align: "right" },
-  { head: "STATE", value: ({ paused }) => (paused ? "paused" : "active") },
+  ...standingColumns(screen),
 ];
 
 const speed = (perSecond: number | null): string | null => (perSecond === null ? null : rate(perSecond));
