@@ -76,7 +76,7 @@ export const LOGS: Readonly<
 > = {
   append: writing("append", LOG_TEXT, ...INDEXED, BATCH, APPEND),
   read: reading("read", ...STREAM, EVENTS, LINES, log.READ),
-  search: reading("search", ...STREAM, EVENTS, LINES, ...INDEXED, SERVING, FILTER, log.SEARCH),
+  search: reading("search", ...STREAM, EVENTS, SEQUENCE_AT, LINES, ...INDEXED, SERVING, FILTER, log.SEARCH),
   readAt: reading("read_at", ...STREAM, EVENTS, LINES, log.READ_AT),
   watermarks: reading("watermarks", ...STREAM, log.WATERMARKS),
   trim: writing("trim", ...PROGRESS, SEQUENCE_AT, inspect.FRONTIER, LOG_TEXT, trim.TRIM),

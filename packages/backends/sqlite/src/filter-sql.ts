@@ -14,11 +14,21 @@ export interface Sql {
   readonly isExact: boolean;
 }
 
-/** Left to core. */
-const TRUE: Sql = { text: "1", values: [], isExact: false };
+/**
+ * Part of a condition: `text` is true or false, and may be negated; `plain` may be null in the place of false, and is what an index can
+ * serve, as SQLite looks for none inside of IS TRUE.
+ */
+interface Part extends Sql {
+  readonly plain: string;
+}
 
-const ALWAYS: Sql = { text: "1", values: [], isExact: true };
-const NEVER: Sql = { text: "0", values: [], isExact: true };
+const constant = (text: "1" | "0", isExact: boolean): Part => ({ text, plain: text, values: [], isExact });
+
+/** Left to core. */
+const TRUE = constant("1", false);
+
+const ALWAYS = constant("1", true);
+const NEVER = constant("0", true);
 
 /** Columns by the root of a path. */
 const COLUMNS: Readonly<Record<string, string>> = { id: "id", type: "type", key: "key" };
@@ -30,12 +40,15 @@ const SPELLABLE = /^(?!\d)[^"'\\\p{Cc}]*$/u;
 const MAX_LIST = 200;
 
 /** The condition for a filter; "1" when SQLite is of no help. */
-export const filterSql = (filter: Filter | null): Sql => (filter === null ? ALWAYS : all(filter));
+export const filterSql = (filter: Filter | null): Sql => {
+  const { plain, values, isExact } = filter === null ? ALWAYS : all(filter);
+  return { text: plain, values, isExact };
+};
 
 /** What an index has to hold to serve tests at a path; null when there is none that can. */
 export const indexExpression = (path: string): string | null => operandOf(path)?.text ?? null;
 
-const all = (filter: object): Sql =>
+const all = (filter: object): Part =>
   join(
     "AND",
     entriesOf(filter).map(([name, part]) => entry(name, part)),
@@ -44,20 +57,24 @@ const all = (filter: object): Sql =>
 const entriesOf = (value: object): [string, unknown][] => Object.entries(value).filter(([, part]) => part !== undefined);
 
 /** Of OR, every part has to be known; of AND, those that are not are left to core. */
-const join = (word: "AND" | "OR", parts: readonly Sql[]): Sql => {
+const join = (word: "AND" | "OR", parts: readonly Part[]): Part => {
   const known = parts.filter((part) => part !== TRUE);
   const isWhole = known.length === parts.length;
   if (known.length === 0 || (word === "OR" && !isWhole)) return parts.length > 0 ? TRUE : word === "AND" ? ALWAYS : NEVER;
   return {
     text: `(${known.map(({ text }) => text).join(` ${word} `)})`,
+    plain: `(${known.map(({ plain }) => plain).join(` ${word} `)})`,
     values: known.flatMap(({ values }) => values),
     isExact: isWhole && known.every(({ isExact }) => isExact),
   };
 };
 
-const negate = (part: Sql): Sql => (part.isExact ? { ...part, text: `(NOT ${part.text})` } : TRUE);
+const negate = (part: Part): Part => {
+  const text = `(NOT ${part.text})`;
+  return part.isExact ? { ...part, text, plain: text } : TRUE;
+};
 
-const entry = (name: string, part: unknown): Sql => {
+const entry = (name: string, part: unknown): Part => {
   if (name === "where") return all(part as object); // as core checked, here and below
   if (name === "not") return negate(all(part as object));
   if (name === "and" || name === "or") return join(name === "and" ? "AND" : "OR", (part as readonly object[]).map(all));
@@ -84,15 +101,17 @@ const operandOf = (path: string): Operand | null => {
   return { text: `json_extract(${root}, ${place})`, type: `json_type(${root}, ${place})` };
 };
 
-const test = (path: string, operator: string, wanted: unknown): Sql => {
+const test = (path: string, operator: string, wanted: unknown): Part => {
   if (operator === "ne") return negate(test(path, "eq", wanted));
   if (operator === "nin") return negate(test(path, "in", wanted));
   const operand = operandOf(path);
   if (operand === null) return TRUE;
   const { text, type } = operand;
   switch (operator) {
-    case "exists":
-      return { text: `(${type} IS ${wanted === true ? "NOT " : ""}NULL)`, values: [], isExact: true };
+    case "exists": {
+      const known = `(${type} IS ${wanted === true ? "NOT " : ""}NULL)`;
+      return { text: known, plain: known, values: [], isExact: true };
+    }
     case "eq":
       return equal(operand, wanted);
     case "in": {
@@ -115,14 +134,14 @@ const test = (path: string, operator: string, wanted: unknown): Sql => {
 
 const SYMBOLS: Readonly<Record<string, string>> = { gt: ">", gte: ">=", lt: "<", lte: "<=" };
 
-const compared = ({ text, type }: Operand, operator: string, wanted: unknown): Sql => {
+const compared = ({ text, type }: Operand, operator: string, wanted: unknown): Part => {
   const symbol = SYMBOLS[operator];
   if (symbol === undefined) return TRUE;
   if (typeof wanted === "number") return exactly(`${text} ${symbol} ${numeral(wanted)} AND ${type} IN ('integer', 'real')`, []);
   return typeof wanted === "string" && isPlain(wanted) ? exactly(`${text} ${symbol} ? AND ${type} = 'text'`, [wanted]) : TRUE;
 };
 
-const equal = ({ text, type }: Operand, wanted: unknown): Sql => {
+const equal = ({ text, type }: Operand, wanted: unknown): Part => {
   if (typeof wanted === "string") return isPlain(wanted) ? exactly(`${text} = ? AND ${type} = 'text'`, [wanted]) : TRUE;
   if (typeof wanted === "number") return exactly(`${text} = ${numeral(wanted)} AND ${type} IN ('integer', 'real')`, []);
   if (typeof wanted === "boolean") return exactly(`${type} = '${wanted}'`, []);
@@ -130,7 +149,12 @@ const equal = ({ text, type }: Operand, wanted: unknown): Sql => {
 };
 
 /** Null, which stands for "missing", is false. */
-const exactly = (text: string, values: readonly Value[]): Sql => ({ text: `(${text}) IS TRUE`, values, isExact: true });
+const exactly = (text: string, values: readonly Value[]): Part => ({
+  text: `(${text}) IS TRUE`,
+  plain: `(${text})`,
+  values,
+  isExact: true,
+});
 
 /** Written out, since drivers bind large whole numbers as integers of 64 bits, or not at all. */
 const numeral = (value: number): string => (Number.isSafeInteger(value) ? String(value) : value.toExponential());

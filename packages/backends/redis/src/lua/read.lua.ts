@@ -50,6 +50,7 @@ local program = ARGV[given + 6]
 local matches = program ~= '' and matcher_of(program)
 local from, to = tonumber(ARGV[given + 7]) or -huge, tonumber(ARGV[given + 8]) or huge
 local examine, size = min(${EXAMINED}, tonumber(ARGV[given + 9])), 0
+if from > -huge then first = max(first, sequence_at(1, from)) end
 
 -- Looks at an event; false when the answer is full before it.
 local function look(entry, sequence)
