@@ -16,7 +16,7 @@ export type {
   HandlerResult,
   Logger,
 } from "./handler.ts";
-export { type AppConfig, defineConfig } from "./process/config.ts";
+export { type AppConfig, defineConfig, type Observer } from "./process/config.ts";
 export type { ProcessEvent, ProcessEventMap, ProcessEventOf, ProcessEvents, ProcessEventType } from "./process/events.ts";
 export type { LogLine } from "./process/log-line.ts";
 export type { SuperviseProcessesOptions } from "./process/options.ts";

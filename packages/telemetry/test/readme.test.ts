@@ -1,7 +1,9 @@
 /** The README's code does what the README says. */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { freePort } from "@rheo/testing/servers";
 import { afterAll, expect, test } from "vitest";
 import { writeFiles } from "./fixtures/readme.ts";
 
@@ -16,7 +18,7 @@ const run = async (file: string): Promise<string> => {
 };
 
 test("each file is run by a test below", () => {
-  expect(names).toEqual(["metrics.mjs", "traced.mjs", "log.mjs"]);
+  expect(names).toEqual(["metrics.mjs", "app.config.mjs", "traced.mjs", "log.mjs"]);
 });
 
 test("a scrape tells of the dead letter", async () => {
@@ -24,6 +26,27 @@ test("a scrape tells of the dead letter", async () => {
     'rheo_dead_letters_created_total{stream="orders",group="billing"} 1',
     'rheo_group_lag{stream="orders",group="billing"} 0',
   ]);
+});
+
+test("under rheo start each process has its metrics, of its consumers too, and lets go of them at the end", async () => {
+  const bin = fileURLToPath(new URL("../../rheo/dist/main.js", import.meta.url));
+  const port = await freePort();
+  const env = { ...process.env, METRICS_PORT: String(port) };
+  const started = spawn(process.execPath, [bin, "start", "app.config.mjs"], {
+    cwd: folder,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const code = new Promise((resolve) => started.once("exit", resolve));
+  const scrape = (): Promise<string> =>
+    fetch(`http://127.0.0.1:${port}/metrics`).then(
+      (response) => response.text(),
+      () => "",
+    );
+  while (started.exitCode === null && !/rheo_consumer_\w+\{/.test(await scrape()))
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  started.kill("SIGTERM");
+  expect(await code).toBe(0);
 });
 
 test("append, delivery, handler and settlement are one trace", async () => {

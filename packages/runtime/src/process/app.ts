@@ -1,10 +1,10 @@
 import { type Clock, Rheo, RheoError, type Timer } from "@rheo/core";
-import { backoffMs, internalsOf, isTransient, systemClock } from "@rheo/core/internal";
+import { backoffMs, failureText, internalsOf, isTransient, systemClock } from "@rheo/core/internal";
 import { type Deferred, deferred } from "../deferred.ts";
 import { type Supervisor, supervise } from "../supervise.ts";
 import type { ChildInfo } from "../supervisor/child.ts";
 import { waitAtMost } from "../time-limit.ts";
-import type { AppConfig } from "./config.ts";
+import type { AppConfig, Observer } from "./config.ts";
 
 export interface AppOptions {
   readonly config: AppConfig;
@@ -27,7 +27,7 @@ export interface AppHost {
   ready(): void;
 }
 
-/** On closing a store, which waits for appends that are under way. */
+/** On closing a store, which waits for appends that are under way; and on closing an observer. */
 const CLOSE_MS = 5_000;
 
 /** A config at work in this process: the store and the tree of its consumers. */
@@ -37,6 +37,7 @@ export class App {
   readonly #failure: Deferred<Error> = deferred<Error>();
   #rheo: Rheo | null = null;
   #supervisor: Supervisor | null = null;
+  #observer: Observer | null = null;
   #starting: Promise<void> = Promise.resolve();
   #wait: { readonly timer: Timer; readonly end: Deferred<void> } | null = null;
   #isReady = false;
@@ -98,12 +99,14 @@ export class App {
     this.#checkShared(rheo);
     this.#options.host.opened(rheo);
     if (this.#isEnding()) return;
-    const { store: _, ...options } = this.#options.config;
+    const { store: _, observe, ...options } = this.#options.config;
+    if (observe !== undefined) await this.#guarded(async () => (this.#observer = (await observe(rheo)) ?? null));
     rheo.events.on("consumer.started", () => setImmediate(() => this.#checkReady()));
     const supervisor = await supervise({ ...options, rheo });
     this.#supervisor = supervisor;
     if (this.#isEnding()) return await supervisor.stop({ timeoutMs: 0 });
     void supervisor.failure.then((error) => this.#failure.resolve(error));
+    await this.#guarded(() => this.#observer?.watch?.(supervisor));
     this.#checkReady();
   }
 
@@ -167,8 +170,25 @@ export class App {
     this.#options.host.ready();
   }
 
+  /** Whoever looks on disturbs nothing. */
+  async #guarded(work: () => unknown): Promise<void> {
+    try {
+      await work();
+    } catch (cause) {
+      process.emitWarning(
+        `The observer of the config failed: ${failureText(cause, "it threw nothing readable").reason}`,
+        "RheoWarning",
+      );
+    }
+  }
+
   async #close(): Promise<void> {
     await this.#supervisor?.stop({ timeoutMs: 0 });
+    await waitAtMost(
+      this.#clock,
+      CLOSE_MS,
+      this.#guarded(() => this.#observer?.close?.()),
+    );
     if (this.#rheo !== null) await waitAtMost(this.#clock, CLOSE_MS, this.#rheo.close()).catch(() => undefined);
   }
 }

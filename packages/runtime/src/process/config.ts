@@ -1,5 +1,14 @@
 import { type Rheo, RheoError } from "@rheo/core";
+import type { Supervisor } from "../supervise.ts";
 import { parseWork, type SuperviseOptions } from "../supervise-options.ts";
+
+/** Somebody who looks on, such as the metrics of `@rheo/telemetry`. */
+export interface Observer {
+  /** Told of the consumers once they have been started. */
+  watch?(app: Supervisor): void;
+  /** Told when they have ended, before the store is closed. */
+  close?(): void | Promise<void>;
+}
 
 /** What `rheo start` runs: the options of `supervise`, and the store that they are run on. */
 export interface AppConfig extends Omit<SuperviseOptions, "rheo"> {
@@ -8,6 +17,11 @@ export interface AppConfig extends Omit<SuperviseOptions, "rheo"> {
    * May be left out where `rheo start --store` or RHEO_STORE gives it.
    */
   readonly store?: string | (() => Rheo | Promise<Rheo>);
+  /**
+   * Called in each process when its store is open, before anything is consumed: `observe: (rheo) => prometheus({ rheo })`. One that
+   * throws, then or later, is reported and disturbs nothing.
+   */
+  readonly observe?: (rheo: Rheo) => Observer | undefined | Promise<Observer | undefined>;
 }
 
 /**
@@ -36,6 +50,9 @@ export const parseConfig = (value: unknown, what: string): AppConfig => {
       `${what}: store is a URL such as "sqlite:./events.db", or a function that returns what Rheo.open(…) returns.`,
       { path: "store" },
     );
+  const observe: unknown = Reflect.get(value, "observe");
+  if (observe !== undefined && typeof observe !== "function")
+    throw new RheoError("invalid_option", `${what}: observe is a function of the open instance.`, { path: "observe" });
   if ("rheo" in value)
     throw new RheoError(
       "invalid_option",
