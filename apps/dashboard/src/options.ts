@@ -1,5 +1,5 @@
 import { type Rheo, RheoError } from "@rheo/core";
-import { internalsOf, parseOptions, parseText } from "@rheo/core/internal";
+import { internalsOf, parseChoice, parseOptions, parseText } from "@rheo/core/internal";
 import { isAuthority } from "./http/hosts.ts";
 import type { TreeSource } from "./views/tree.ts";
 
@@ -22,7 +22,11 @@ export interface DashboardOptions {
    * or `authorize`.
    */
   readonly hosts?: readonly string[];
+  /** Whose pages may show it in a frame: nobody's (default), or those of its own origin. */
+  readonly frameAncestors?: FrameAncestors;
 }
+
+export type FrameAncestors = "none" | "self";
 
 export interface DashboardSettings {
   readonly rheo: Rheo;
@@ -32,9 +36,10 @@ export interface DashboardSettings {
   readonly token: string | null;
   readonly authorize: Authorize | null;
   readonly hosts: ReadonlySet<string>;
+  readonly frameAncestors: FrameAncestors;
 }
 
-export const DASHBOARD_NAMES = ["rheo", "app", "basePath", "token", "authorize", "hosts"] as const;
+export const DASHBOARD_NAMES = ["rheo", "app", "basePath", "token", "authorize", "hosts", "frameAncestors"] as const;
 
 /** @throws invalid_option */
 export const parseDashboardOptions = (options: unknown): DashboardSettings => {
@@ -44,7 +49,15 @@ export const parseDashboardOptions = (options: unknown): DashboardSettings => {
   const hosts = parseHosts(raw.hosts);
   if (hosts.size > 0 && token === null && authorize === null)
     throw invalid("hosts", "hosts need a token or authorize: without one, the dashboard answers on the loopback alone.");
-  return { rheo: parseRheo(raw.rheo), app: parseApp(raw.app), basePath: parseBasePath(raw.basePath), token, authorize, hosts };
+  return {
+    rheo: parseRheo(raw.rheo),
+    app: parseApp(raw.app),
+    basePath: parseBasePath(raw.basePath),
+    token,
+    authorize,
+    hosts,
+    frameAncestors: parseChoice("frameAncestors", raw.frameAncestors, ["none", "self"], "none"),
+  };
 };
 
 const invalid = (path: string, message: string): RheoError => new RheoError("invalid_option", message, { path });

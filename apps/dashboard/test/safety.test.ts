@@ -68,6 +68,20 @@ describe("hosts", () => {
 });
 
 describe("methods and headers", () => {
+  test.each([
+    [undefined, "frame-ancestors 'none'", "DENY"],
+    ["self", "frame-ancestors 'self'", "SAMEORIGIN"],
+  ] as const)("with frameAncestors %s it says: %s", async (frameAncestors, policy, older) => {
+    const { dashboard } = await open(frameAncestors === undefined ? {} : { frameAncestors });
+    for (const path of ["/", "/api/about", "/nothing"]) {
+      const { headers } = await dashboard.fetch(request(path));
+      expect([headers.get("content-security-policy"), headers.get("x-frame-options")]).toEqual([
+        expect.stringContaining(policy),
+        older,
+      ]);
+    }
+  });
+
   test("nothing but GET and HEAD is done", async () => {
     const { status } = await open();
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])

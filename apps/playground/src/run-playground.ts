@@ -41,7 +41,7 @@ export const runPlayground = async ({ port, store, signal, opened }: PlaygroundO
   await using fleet = new Fleet({ place, stage, guard, narration });
   using hand = new Hand(stage, publisher, (saying) => narration.say("playground", saying));
   await using tour = await Tour.open();
-  await using dashboard = createDashboard({ rheo, basePath: DASHBOARD_PATH, app: fleet });
+  await using dashboard = createDashboard({ rheo, basePath: DASHBOARD_PATH, app: fleet, frameAncestors: "self" });
   const playground = { place, stage, narration, publisher, fleet, hand, tour };
   await using served = await serve(createApp({ playground, dashboard, pages: await loadPages() }), port);
   opened({ url: served.url, store: place.shownUrl });

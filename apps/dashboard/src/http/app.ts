@@ -5,7 +5,7 @@ import type { Live } from "../live/live.ts";
 import type { DashboardSettings } from "../options.ts";
 import type { Reads } from "../reading/reads.ts";
 import { type Asset, loadAssets } from "./assets.ts";
-import { NO_STORE, SECURITY_HEADERS } from "./headers.ts";
+import { NO_STORE, securityHeaders } from "./headers.ts";
 import { isServedHost } from "./hosts.ts";
 import { ProblemError, problemOf, statusOf } from "./problem.ts";
 import { Session } from "./session.ts";
@@ -35,11 +35,12 @@ export const createApp = ({ settings, clock, reads, live }: AppParts): Hono => {
 
 /** Reading, from a host that is ours, by someone the caller lets in. All else is turned away, with the same headers. */
 const guard = (settings: DashboardSettings): MiddlewareHandler => {
+  const headers = Object.entries(securityHeaders(settings.frameAncestors));
   return async (context, next) => {
     const refused = await refusedBy(settings, context.req.raw);
     if (refused === null) await next();
     else context.res = refused;
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) context.res.headers.set(name, value);
+    for (const [name, value] of headers) context.res.headers.set(name, value);
     if (!context.res.headers.has("cache-control")) context.res.headers.set("cache-control", NO_STORE);
   };
 };

@@ -5,7 +5,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { parseCommand } from "../command.ts";
 import { carryOut, type Playground, stateOf } from "../playground.ts";
-import { framedByUs, SECURITY_HEADERS } from "./headers.ts";
+import { SECURITY_HEADERS } from "./headers.ts";
 import type { PageFile } from "./pages.ts";
 
 /** Where the dashboard is mounted. */
@@ -24,7 +24,7 @@ export const createApp = ({ playground, dashboard, pages }: AppParts): Hono => {
   app.onError((error, context) => context.json({ error: messageOf(error) }, isUsers(error) ? 400 : 500, SECURITY_HEADERS));
   app.notFound((context) => context.json({ error: "There is nothing here." }, 404, SECURITY_HEADERS));
   app.use(ownHost);
-  app.get(`${DASHBOARD_PATH}*`, async (context) => framedByUs(await dashboard.fetch(context.req.raw)));
+  app.get(`${DASHBOARD_PATH}*`, (context) => dashboard.fetch(context.req.raw));
   app.get("/api/state", async (context) => {
     const after = Number(context.req.query("after") ?? 0) || 0;
     return context.json(await stateOf(playground, after), 200, SECURITY_HEADERS);

@@ -23,12 +23,3 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
 };
-
-/** The dashboard lets nobody frame it. The playground, which serves it, lets its own page do so, and no other. */
-export const framedByUs = (response: Response): Response => {
-  const headers = new Headers(response.headers);
-  const policy = headers.get("content-security-policy") ?? "";
-  headers.set("content-security-policy", policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'"));
-  headers.set("x-frame-options", "SAMEORIGIN");
-  return new Response(response.body, { status: response.status, headers });
-};
