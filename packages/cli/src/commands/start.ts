@@ -54,6 +54,8 @@ const run = async (request: StartRequest, io: Io): Promise<number> => {
   try {
     const runnable =
       flags.processes === 1 ? await inThisProcess(request, printer, readyFile) : inChildren(request, printer, readyFile);
+    // one that comes when it has just ended must not be what ends the process, and decides its exit code
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
     return await runToEnd(runnable, process);
   } catch (error) {
     if (isUsageError(error)) throw error;

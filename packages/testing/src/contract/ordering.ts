@@ -328,6 +328,18 @@ const runs: readonly ContractCase[] = [
     }
     expect([seen.length, await world.lag()]).toEqual([21, 0]);
   }),
+  rule("G7 G9", "however far apart the events are that a filter lets through, one is out at a time", async (world) => {
+    for (const ordering of ["partition", "key"] as const) await world.group({ ordering, filter: { type: "x" } }, ordering);
+    const isLet = (n: number): boolean => n === 500 || n === 600; // the last of a page that a store may look at, and one beyond
+    const inputs = upTo(700).map((n) => ({ payload: n, key: "a", partition: 0, type: isLet(n) ? "x" : "y" }));
+    await world.rheo.appendMany(STREAM, inputs);
+    for (const group of ["partition", "key"]) {
+      const first = await world.rheo.fetch(STREAM, group, { limit: 10, consumerId: "a" });
+      expect([sequencesOf(first), await world.peer.fetch(STREAM, group, { limit: 10, consumerId: "b" })]).toEqual([[500], []]);
+      await world.rheo.ack(at(first, 0));
+      expect(sequencesOf(await world.peer.fetch(STREAM, group, { limit: 10, consumerId: "b" }))).toEqual([600]);
+    }
+  }),
   rule("G9", "without an order a run limit changes nothing; it is a number from 1", async (world) => {
     await world.group();
     await appendKeys(world, "aaa");
