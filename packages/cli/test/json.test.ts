@@ -84,7 +84,7 @@ describe("the example of", () => {
     const help = (await run("--help")).out;
     const names = [...help.matchAll(/^ {2}([a-z-]+) .*/gm)].map(([, name = ""]) => name);
     const told = new Set(examples.map(([name]) => name.split(" ")[0]));
-    expect(names.filter((name) => !told.has(name))).toEqual(["start", "completion", "help"]);
+    expect(names.filter((name) => !told.has(name))).toEqual(["start", "demo", "completion", "help"]);
   });
 });
 
