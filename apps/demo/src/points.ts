@@ -5,6 +5,9 @@ export type KillPoint = (typeof KILL_POINTS)[number];
 /** The kill "in-ack" comes up to this many ms after the ack was sent, at random: about as long as a store takes to write it. */
 export const RACE_MS = 2;
 
+/** How long a server is given to finish what a client sent that is dead by now. */
+export const LANDING_MS = 1_000;
+
 /** What a kill at a point leaves behind. `either`: the ack is on its way, so the store alone knows whether it landed. */
 export type Aftermath = "unsettled" | "settled" | "either";
 

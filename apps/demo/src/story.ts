@@ -2,11 +2,11 @@
  * The story of a process that is killed while it holds a lease, as steps with what each must find. How it ends depends on
  * whether the ack was in the store by then; for the point "in-ack" only the store can tell.
  */
-import { setImmediate as turn } from "node:timers/promises";
-import type { Event } from "@rheo/core";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import type { DeliveryInfo, Event } from "@rheo/core";
 import type { KillScene } from "./kill-scene.ts";
 import { type AckAnswer, place } from "./messages.ts";
-import { KILLS, RACE_MS } from "./points.ts";
+import { KILLS, LANDING_MS, RACE_MS } from "./points.ts";
 import type { Step } from "./step.ts";
 
 type KillStep = Step<KillScene>;
@@ -67,8 +67,11 @@ const kill: KillStep = {
   run: async ({ rheo, point, names: { stream, group }, found }) => {
     if (point === "in-ack") await race();
     const signal = await found.victim.get().kill();
-    const history = await rheo.eventHistory(stream, found.lost.get().event.id);
-    const delivery = history?.groups.find((known) => known.group === group);
+    const look = async (): Promise<DeliveryInfo | undefined> => {
+      const history = await rheo.eventHistory(stream, found.lost.get().event.id);
+      return history?.groups.find((known) => known.group === group);
+    };
+    const delivery = point === "in-ack" ? await afterLanding(look) : await look();
     const settled = found.settled.set(delivery?.state === "acked");
     const { when, leaves } = KILLS[point];
     return {
@@ -87,6 +90,16 @@ const kill: KillStep = {
 const race = async (): Promise<void> => {
   const endMs = performance.now() + Math.random() * RACE_MS;
   while (performance.now() < endMs) await turn();
+};
+
+/** A server may still be at work on what the dead one has sent. What has not landed by then was not received. */
+const afterLanding = async (look: () => Promise<DeliveryInfo | undefined>): Promise<DeliveryInfo | undefined> => {
+  const endMs = performance.now() + LANDING_MS;
+  for (;;) {
+    const delivery = await look();
+    if (delivery?.state === "acked" || performance.now() > endMs) return delivery;
+    await sleep(10);
+  }
 };
 
 const neighbours: KillStep = {

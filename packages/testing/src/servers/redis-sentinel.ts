@@ -38,7 +38,8 @@ export const startRedisSentinel = async (name: string, masterPort: number, repli
     if (performance.now() > endMs) throw new Error(`The Sentinel did not find ${replicas} replicas.`);
   return {
     address: `127.0.0.1:${port}`,
-    masterPort: async () => Number(/\r\nport\r\n\$\d+\r\n(\d+)/.exec(await ask())?.[1]),
+    // as clients ask: while a failover is being finished, SENTINEL MASTER still names the old one
+    masterPort: async () => Number(/(\d+)\s*$/.exec(await redisCommand(port, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", name))?.[1]),
     stop: async () => {
       await endServer(sentinel);
       await rm(folder, { recursive: true, force: true });
