@@ -101,3 +101,7 @@ export const staleLease = (
       "Nothing was changed; drop the work or make its effects idempotent.",
     { stream: lease.stream, group: lease.group, partition: lease.partition, sequence: lease.sequence, why },
   );
+
+/** Whether a stream or group is not there (G5). */
+export const isMissing = (cause: unknown): boolean =>
+  RheoError.is(cause, "stream_not_found") || RheoError.is(cause, "group_not_found");

@@ -4,7 +4,7 @@ export { BACKOFF_JITTER, BACKOFF_MAX_MS, backoffMs, isTransient, spread } from "
 export { systemClock } from "./clock.ts";
 export { type Decode, decoderOf, undecodable } from "./decoding.ts";
 export { clockDiagnosis, failure, fine, warning } from "./diagnosis.ts";
-export { groupNotFound, staleLease, streamNotFound } from "./errors.ts";
+export { groupNotFound, isMissing, staleLease, streamNotFound } from "./errors.ts";
 export { deepFreeze, toEvent } from "./event.ts";
 export { compareText, compileFilter, type Matcher, parseFilter, sameJson, splitPath } from "./filter.ts";
 export { type FilterProgram, pathOf, programOf, programText } from "./filter-program.ts";

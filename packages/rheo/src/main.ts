@@ -9,6 +9,4 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 
 const code = await main(process.argv.slice(2));
 process.exitCode = code;
-// a signal that comes this late changes nothing about how it ended
-for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => process.exit(code));
 setTimeout(() => process.exit(code), LINGER_MS).unref();

@@ -3,6 +3,7 @@
  * goes first between two of them. What was read last is what the overview shows, so that no page waits for a large store.
  */
 import { type Clock, type Group, type Lag, type Rheo, RheoError, type Timer } from "@rheo/core";
+import { isMissing } from "@rheo/core/internal";
 import { type Problem, problemOf } from "../http/problem.ts";
 import { nextTurn } from "../turn.ts";
 import { pauseAfter } from "./pace.ts";
@@ -160,7 +161,7 @@ const unlessGone = async <Answer>(read: () => Promise<Answer>): Promise<Answer |
   try {
     return await read();
   } catch (error) {
-    if (RheoError.is(error, "stream_not_found") || RheoError.is(error, "group_not_found")) return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 };

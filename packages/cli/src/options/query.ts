@@ -1,5 +1,5 @@
 /** The options by which events are picked, as `query`, `tail`, `replay` and others have them. */
-import type { Filter, Query } from "@rheo/core";
+import type { Query } from "@rheo/core";
 import { type Command, InvalidArgumentError } from "commander";
 import { wholeNumber } from "./numbers.ts";
 import { moment } from "./time.ts";
@@ -7,14 +7,7 @@ import { where } from "./where.ts";
 
 type Sequences = number | Readonly<Record<number, number>>;
 
-export interface MatchFlags {
-  readonly type?: string;
-  readonly key?: string;
-  readonly correlationId?: string;
-  readonly where?: Filter;
-  readonly partition?: number;
-  readonly from?: Date;
-  readonly to?: Date;
+export interface MatchFlags extends Pick<Query, "type" | "key" | "correlationId" | "where" | "partition" | "from" | "to"> {
   readonly after?: Sequences;
   readonly until?: Sequences;
 }

@@ -1,7 +1,7 @@
 /** Fetch, settle, renew: what users do with leases. */
 import { aborted, throwIfAborted } from "../appender.ts";
 import type { ExchangeRequest, Grant, SettleOutcome } from "../backend.ts";
-import { RheoError, staleLease } from "../errors.ts";
+import { isMissing, RheoError, staleLease } from "../errors.ts";
 import { type Event, toEvent } from "../event.ts";
 import type { Lease, LeaseRef, Renewal, SettleAnswer } from "../lease.ts";
 import { LIMITS } from "../limits.ts";
@@ -162,7 +162,7 @@ const resolveFor = async (context: Context, lease: LeaseRef, outcome: Outcome): 
     return resolveOutcome(outcome, options, lease.attempt ?? 1, context.random);
   } catch (error) {
     // for a group or stream that is no longer there the store answers `gone`
-    if (RheoError.is(error, "group_not_found") || RheoError.is(error, "stream_not_found")) return byDefault();
+    if (isMissing(error)) return byDefault();
     throw error;
   }
 };

@@ -4,8 +4,8 @@
  * and given up once nothing of it is held, or at the latest after a lease length. Nothing here keeps order or exclusion: the store
  * does, whoever fetches from where.
  */
-import { RheoError, type StaleReason, type Timer } from "@rheo/core";
-import { isTransient, type RheoInternals } from "@rheo/core/internal";
+import type { StaleReason, Timer } from "@rheo/core";
+import { isMissing, isTransient, type RheoInternals } from "@rheo/core/internal";
 import type { Claim } from "../claims/claim-store.ts";
 import { waitAtMost } from "../time-limit.ts";
 import { AssignmentStore } from "./assignment-store.ts";
@@ -156,7 +156,7 @@ export class Assignment {
 
   #failed(error: Error): void {
     if (this.#isStopped) return;
-    if (RheoError.is(error, "stream_not_found") || RheoError.is(error, "group_not_found")) {
+    if (isMissing(error)) {
       this.#store.forget(); // deleted with the group, or by hand: made again in the next beat
       this.#seat = null;
       this.#lose([...this.#held.keys()]);

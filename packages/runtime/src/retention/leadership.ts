@@ -1,5 +1,5 @@
-import { type Backend, RheoError } from "@rheo/core";
-import { retentionStream } from "@rheo/core/internal";
+import type { Backend } from "@rheo/core";
+import { isMissing, retentionStream } from "@rheo/core/internal";
 import { type Claim, ClaimStore } from "../claims/claim-store.ts";
 
 /** A term of office that was confirmed just now. */
@@ -27,7 +27,7 @@ export class Leadership {
       await this.#claims.ensure();
       return this.#claim === null ? await this.#take() : await this.#keep(this.#claim);
     } catch (error) {
-      if (!RheoError.is(error, "stream_not_found") && !RheoError.is(error, "group_not_found")) throw error;
+      if (!isMissing(error)) throw error;
       this.#claims.forget(); // deleted with the stream, or by hand: made again the next time
       this.#claim = null;
       return null;

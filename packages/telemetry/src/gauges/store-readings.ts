@@ -1,5 +1,5 @@
 import { type GroupInfo, type Rheo, RheoError } from "@rheo/core";
-import { internalsOf, LIMITS } from "@rheo/core/internal";
+import { internalsOf, isMissing, LIMITS } from "@rheo/core/internal";
 import { type LabelSets, NO_LABELS, OTHER } from "../labels.ts";
 import type { WatchSettings } from "../options.ts";
 import type { Reading } from "./reading.ts";
@@ -43,7 +43,7 @@ const readGroup = async (rheo: Rheo, { stream, group }: GroupRef): Promise<Group
   try {
     return await rheo.groupInfo(stream, group);
   } catch (error) {
-    return RheoError.is(error, "group_not_found") || RheoError.is(error, "stream_not_found") ? "gone" : "failed";
+    return isMissing(error) ? "gone" : "failed";
   }
 };
 
