@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Rheo } from "@rheo/core";
+import { withoutPasswords } from "@rheo/core/internal";
 
 export interface Place extends AsyncDisposable {
   readonly url: string;
@@ -19,9 +20,6 @@ export const openPlace = async (url: string | null, keep: boolean): Promise<Plac
   await checkShared(url);
   return { url, shownUrl: withoutPasswords(url), [Symbol.asyncDispose]: async () => {} };
 };
-
-const withoutPasswords = (url: string): string =>
-  url.replace(/(?<=:\/\/[^/@]*:)[^/]*(?=@)/, "***").replaceAll(/(?<=[?&]\w*password=)[^&]*/gi, "***");
 
 const temporaryPlace = async (keep: boolean): Promise<Place> => {
   const directory = await mkdtemp(join(tmpdir(), "rheo-demo-"));

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Rheo } from "@rheo/core";
+import { withoutPasswords } from "@rheo/core/internal";
 
 export interface Place extends AsyncDisposable {
   readonly url: string;
@@ -24,9 +25,6 @@ export const openPlace = async (url: string | null): Promise<Place> => {
   const stream = `playground-${randomUUID().slice(0, 8)}`; // so that several on one store do not meet
   return { url, shownUrl: withoutPasswords(url), folder: null, stream, [Symbol.asyncDispose]: async () => {} };
 };
-
-const withoutPasswords = (url: string): string =>
-  url.replace(/(?<=:\/\/[^/@]*:)[^/]*(?=@)/, "***").replaceAll(/(?<=[?&]\w*password=)[^&]*/gi, "***");
 
 const temporaryPlace = async (): Promise<Place> => {
   const folder = await mkdtemp(join(tmpdir(), "rheo-playground-"));

@@ -29,3 +29,4 @@ export { isVersioned } from "./schema.ts";
 export { cleanText, isStorable, utf8Bytes } from "./text.ts";
 export { leaseId } from "./views.ts";
 export { WakeListeners } from "./wake-listeners.ts";
+export { withoutPasswords } from "./without-passwords.ts";

@@ -2,11 +2,12 @@
 import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { writeReadme } from "@rheo/testing/internal";
 import { afterAll, expect, test } from "vitest";
-import { writeFiles } from "./fixtures/readme.ts";
 
-const { folder, names } = await writeFiles();
+const { folder, names } = await writeReadme(fileURLToPath(new URL("..", import.meta.url)));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs to its end by itself: nothing is left that keeps the process. */

@@ -3,11 +3,11 @@ import { execFile, spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { writeReadme } from "@rheo/testing/internal";
 import { freePort } from "@rheo/testing/servers";
 import { afterAll, expect, test } from "vitest";
-import { writeFiles } from "./fixtures/readme.ts";
 
-const { folder, names } = await writeFiles();
+const { folder, names } = await writeReadme(fileURLToPath(new URL("..", import.meta.url)));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs to its end by itself: nothing is left that keeps the process. */

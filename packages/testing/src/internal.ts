@@ -1,6 +1,6 @@
 /** For the tests of this package and its siblings. Not covered by semver. */
 export { content, type FilterCase, filter, filterCases } from "./arbitraries.ts";
-export { writeCodeBlocks } from "./code-blocks.ts";
+export { writeCodeBlocks, writeReadme } from "./code-blocks.ts";
 export type { ContractCase } from "./contract/case.ts";
 export { contractCases } from "./contract/cases.ts";
 export { runStorm, type StormOptions, type StormResult } from "./crashes/storm.ts";

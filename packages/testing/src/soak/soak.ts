@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Rheo, RheoError } from "@rheo/core";
+import { withoutPasswords } from "@rheo/core/internal";
 import { seeded } from "../random.ts";
 import { GROUPS, HANG_MS, LEASE_MS, PARTITIONS, type SoakEnvironment } from "./app.ts";
 import { checkSoak, type SoakEnd } from "./checker.ts";
@@ -176,7 +177,7 @@ class Soak {
     const { seed, processes, pace, url, durationMs, keep } = this.#options;
     return {
       ok: violations.length === 0,
-      store: url.replace(/(?<=:\/\/[^/@]*:)[^/]*(?=@)/, "***"),
+      store: withoutPasswords(url),
       seed,
       processes,
       pace,
