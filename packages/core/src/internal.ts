@@ -1,5 +1,13 @@
 /** For the sibling packages and for authors of backends. Not covered by semver. */
 
+export {
+  type AppendPlan,
+  type AppendView,
+  type PartitionState,
+  type PlannedEvent,
+  planAppend,
+  type StoredStream,
+} from "./append-plan.ts";
 export { BACKOFF_JITTER, BACKOFF_MAX_MS, backoffMs, isTransient, spread } from "./backoff.ts";
 export { systemClock } from "./clock.ts";
 export { type Decode, decoderOf, undecodable } from "./decoding.ts";

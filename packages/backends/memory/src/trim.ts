@@ -1,7 +1,7 @@
 import type { TrimRequest, TrimStep } from "@rheo/core";
 import { progress } from "@rheo/core/internal";
 import { findStream } from "./read.ts";
-import type { PartitionLog, Store, Stream } from "./schema.ts";
+import type { Store, Stream } from "./schema.ts";
 
 /** Removes a prefix of each partition, with `force` also what groups have not settled (L10). */
 export const trim = (store: Store, request: TrimRequest): TrimStep => {
@@ -10,7 +10,7 @@ export const trim = (store: Store, request: TrimRequest): TrimStep => {
   let heldBack = 0;
   for (const [partition, log] of stream.logs.entries()) {
     if (request.partitions !== null && !request.partitions.includes(partition)) continue;
-    const wanted = lastToRemove(log, request.cut);
+    const wanted = progress.lastToTrim(log, request.cut, (timeMs) => log.sequenceAtTime(timeMs));
     const allowed = request.force ? wanted : Math.min(wanted, slowestFrontier(stream, partition));
     const last = Math.max(allowed, log.firstSequence - 1);
     removed += last + 1 - log.firstSequence;
@@ -20,20 +20,6 @@ export const trim = (store: Store, request: TrimRequest): TrimStep => {
     for (const record of log.removeUpTo(allowed)) stream.ids.delete(record.id);
   }
   return { removed, heldBack, more: false };
-};
-
-/** The last sequence that a cut removes; below the first retained one when it removes nothing. */
-const lastToRemove = (log: PartitionLog, cut: TrimRequest["cut"]): number => {
-  switch (cut.kind) {
-    case "sequence":
-      return Math.min(cut.before - 1, log.highWatermark);
-    case "time":
-      return log.sequenceAtTime(cut.beforeMs) - 1;
-    case "keep":
-      return log.highWatermark - cut.last;
-    default:
-      return cut satisfies never;
-  }
 };
 
 const slowestFrontier = (stream: Stream, partition: number): number => {

@@ -1,10 +1,17 @@
 import type { AppendAnswer, AppendRequest, EventRecord } from "@rheo/core";
-import { type Plan, type PlannedEvent, planAppend, type StoreView } from "./append-plan.ts";
+import {
+  type AppendPlan,
+  type AppendView,
+  type PartitionState,
+  type PlannedEvent,
+  planAppend,
+  type StoredStream,
+} from "@rheo/core/internal";
 import type { Value } from "./driver/driver.ts";
 import { isConstraint } from "./errors.ts";
 import type { Sql } from "./sql.ts";
 import { readIds } from "./tables/events.ts";
-import { findStream, type PartitionRow, partitionAt, type StreamRow } from "./tables/streams.ts";
+import { findStream, partitionAt } from "./tables/streams.ts";
 import type { Unit } from "./transaction.ts";
 
 /** Rows of one statement, as many as fit first: each call of a driver costs as much as several rows. */
@@ -43,9 +50,9 @@ const addsEvents = (answer: AppendAnswer | undefined): boolean =>
 
 const isRefusal = ({ kind }: AppendAnswer): boolean => kind === "id_conflict" || kind === "sequence_conflict";
 
-const viewOf = ({ sql, nowMs }: Unit): StoreView => {
-  const streams = new Map<string, StreamRow | null>();
-  const partitions = new Map<string, PartitionRow>();
+const viewOf = ({ sql, nowMs }: Unit): AppendView => {
+  const streams = new Map<string, StoredStream | null>();
+  const partitions = new Map<string, PartitionState>();
   return {
     nowMs,
     stored: () => null,
@@ -63,7 +70,7 @@ const viewOf = ({ sql, nowMs }: Unit): StoreView => {
   };
 };
 
-const storedEvents = (sql: Sql, requests: readonly AppendRequest[], view: StoreView): StoreView["stored"] => {
+const storedEvents = (sql: Sql, requests: readonly AppendRequest[], view: AppendView): AppendView["stored"] => {
   const ids = new Map<number, string[]>();
   for (const request of requests) {
     const stream = view.stream(request.stream);
@@ -78,7 +85,7 @@ const storedEvents = (sql: Sql, requests: readonly AppendRequest[], view: StoreV
 };
 
 /** False when an id was there already: nothing is written then. */
-const tryWrite = (sql: Sql, plan: Plan): boolean => {
+const tryWrite = (sql: Sql, plan: AppendPlan): boolean => {
   sql.exec("SAVEPOINT rheo_append");
   try {
     write(sql, plan);
@@ -91,13 +98,13 @@ const tryWrite = (sql: Sql, plan: Plan): boolean => {
   return true;
 };
 
-const write = (sql: Sql, { events, partitions }: Plan): void => {
+const write = (sql: Sql, { events, partitions }: AppendPlan): void => {
   let next = 0;
   for (const { rows, statement } of INSERTS) {
     for (; next + rows <= events.length; next += rows) sql.runMany(statement, toValues(events, next, next + rows));
   }
-  for (const { streamId, row } of partitions) {
-    sql.run(UPDATE_PARTITION, row.highWatermark, row.latestMs, row.largestBytes, streamId, row.partition);
+  for (const { streamId, state } of partitions) {
+    sql.run(UPDATE_PARTITION, state.highWatermark, state.latestMs, state.largestBytes, streamId, state.partition);
   }
 };
 

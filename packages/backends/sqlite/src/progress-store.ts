@@ -3,7 +3,7 @@
  * looks like as a row is in `tables/`.
  */
 import type { EventRecord, GroupRecord, Watermark } from "@rheo/core";
-import type { progress } from "@rheo/core/internal";
+import type { PartitionState, progress } from "@rheo/core/internal";
 import { integer } from "./columns.ts";
 import { type Surveyed, surveyGroup } from "./survey.ts";
 import * as deadLetters from "./tables/dead-letters.ts";
@@ -13,7 +13,7 @@ import type { GroupRow } from "./tables/groups.ts";
 import * as leases from "./tables/leases.ts";
 import { membersOf, type Touches, touchMember } from "./tables/members.ts";
 import * as revocations from "./tables/revocations.ts";
-import { type PartitionRow, partitionAt } from "./tables/streams.ts";
+import { partitionAt } from "./tables/streams.ts";
 import type { Unit } from "./transaction.ts";
 
 type ProgressStore = progress.ProgressStore;
@@ -40,7 +40,7 @@ export class SqliteProgressStore implements ProgressStore {
   /** What the transaction has seen; all writes to these go through here. */
   readonly #heads = new Map<number, progress.Head>();
   readonly #largestBytes = new Map<number, number>();
-  readonly #partitions = new Map<number, PartitionRow>();
+  readonly #partitions = new Map<number, PartitionState>();
   /** Partitions known to have no exceptions. Null: not surveyed. */
   #exceptional: Set<number> | null = null;
 
@@ -253,7 +253,7 @@ export class SqliteProgressStore implements ProgressStore {
   }
 
   /** Neither changes while progress is being worked on. */
-  #partition(partition: number): PartitionRow {
+  #partition(partition: number): PartitionState {
     const known = this.#partitions.get(partition) ?? partitionAt(this.#unit.sql, this.#row.streamId, partition);
     this.#partitions.set(partition, known);
     return known;

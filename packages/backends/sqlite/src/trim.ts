@@ -2,10 +2,9 @@ import type { TrimRequest, TrimStep } from "@rheo/core";
 import { progress } from "@rheo/core/internal";
 import type { Memory } from "./memory.ts";
 import { SqliteProgressStore } from "./progress-store.ts";
-import type { Sql } from "./sql.ts";
 import { sequenceAtTime } from "./tables/events.ts";
 import { groupsOf } from "./tables/groups.ts";
-import { type PartitionRow, partitionAt, requireStream } from "./tables/streams.ts";
+import { partitionAt, requireStream } from "./tables/streams.ts";
 import type { Unit } from "./transaction.ts";
 
 const DELETE = "DELETE FROM rheo_events WHERE stream_id = ? AND partition = ? AND sequence <= ?";
@@ -25,7 +24,7 @@ export const trim = (unit: Unit, request: TrimRequest, memory: Memory): TrimStep
   for (let partition = 0; partition < record.partitions; partition++) {
     if (request.partitions !== null && !request.partitions.includes(partition)) continue;
     const row = partitionAt(sql, streamId, partition);
-    const due = lastToRemove(sql, streamId, row, request.cut);
+    const due = progress.lastToTrim(row, request.cut, (timeMs) => sequenceAtTime(sql, streamId, partition, row, timeMs));
     const kept = row.firstSequence - 1;
     const frontiers = request.force ? [] : groups.map((group) => progress.frontier(group, partition));
     const allowed = Math.max(kept, Math.min(due, ...frontiers));
@@ -39,21 +38,4 @@ export const trim = (unit: Unit, request: TrimRequest, memory: Memory): TrimStep
     sql.run(RAISE, last + 1, streamId, partition);
   }
   return { removed, heldBack, more };
-};
-
-/** The last sequence that a cut removes, from the one before the first retained to the high watermark. */
-const lastToRemove = (sql: Sql, streamId: number, row: PartitionRow, cut: TrimRequest["cut"]): number =>
-  Math.min(row.highWatermark, Math.max(row.firstSequence - 1, rawCut(sql, streamId, row, cut)));
-
-const rawCut = (sql: Sql, streamId: number, row: PartitionRow, cut: TrimRequest["cut"]): number => {
-  switch (cut.kind) {
-    case "sequence":
-      return cut.before - 1;
-    case "time":
-      return sequenceAtTime(sql, streamId, row.partition, row, cut.beforeMs) - 1;
-    case "keep":
-      return row.highWatermark - cut.last;
-    default:
-      return cut satisfies never;
-  }
 };

@@ -1,6 +1,6 @@
 export { allGone, mayWake, resultOf } from "./answers.ts";
 export { claim } from "./claim.ts";
-export { deliveryState, frontier, groupProgress, groupStats, holders, leaseRecords } from "./inspect.ts";
+export { deadLetterRecords, deliveryState, frontier, groupProgress, groupStats, holders, leaseRecords } from "./inspect.ts";
 export type { Claimed } from "./pass.ts";
 export {
   type Alone,
@@ -17,6 +17,7 @@ export {
   type Revocation,
   type Survey,
 } from "./records.ts";
-export { redrive, replay, reset, startCursor, trimProgress } from "./reopen.ts";
+export { redrive, replay, reset, startCursor } from "./reopen.ts";
 export { renew, settle } from "./settle.ts";
+export { lastToTrim, trimProgress } from "./trim.ts";
 export { newTurn, nextVisit, type Turn, Turns } from "./turn.ts";

@@ -1,5 +1,15 @@
 /** Reading progress: nothing here writes (P1–P4). */
-import type { DeliveryState, GroupStats, Holder, LeaseRecord, PartitionProgress } from "../backend.ts";
+import type {
+  DeadLetterRecord,
+  DeadLetterRequest,
+  DeliveryState,
+  GroupStats,
+  Holder,
+  LeaseRecord,
+  PartitionProgress,
+} from "../backend.ts";
+import { RheoError } from "../errors.ts";
+import { compileFilter, type Matcher } from "../filter.ts";
 import { hasBit } from "./bitmap.ts";
 import { holds, openSequences } from "./ranges.ts";
 import type { Exception, ProgressStore, RangeLease } from "./records.ts";
@@ -153,3 +163,63 @@ const record = (
   leasedAtMs: lease.leasedAtMs,
   expiresAtMs,
 });
+
+/** Dead letters read at a time. */
+const LETTERS_PAGE = 200;
+
+interface Place {
+  readonly partition: number;
+  readonly sequence: number;
+}
+
+/**
+ * By (partition, sequence). `placeOfEvent`: where an event of the stream stands, or null.
+ * @throws cursor_not_found
+ */
+export const deadLetterRecords = (
+  store: ProgressStore,
+  { after, limit, where }: DeadLetterRequest,
+  placeOfEvent: (id: string) => Place | null,
+): DeadLetterRecord[] => {
+  const matches = where === null ? null : compileFilter(where);
+  const found: DeadLetterRecord[] = [];
+  const start = after === null ? { partition: 0, sequence: 0 } : placeToGoOnAfter(store, after, placeOfEvent);
+  for (let { partition, sequence } = start; partition < store.partitions; partition++, sequence = 0) {
+    for (const letter of lettersOf(store, partition, sequence, matches)) {
+      found.push(letter);
+      if (found.length >= limit) return found;
+    }
+  }
+  return found;
+};
+
+function* lettersOf(
+  store: ProgressStore,
+  partition: number,
+  after: number,
+  matches: Matcher | null,
+): Generator<DeadLetterRecord> {
+  for (let last = after; ; ) {
+    const page = store.deadLetters(partition, last, LETTERS_PAGE);
+    for (const letter of page) {
+      // one at a time: a page of the largest events would be gigabytes
+      const [event] = store.eventsAt(partition, [letter.sequence], 1);
+      if (matches !== null && (event === undefined || !matches(store.group.stream, event))) continue;
+      yield { ...letter, partition, event: event ?? null };
+    }
+    const end = page[page.length - 1];
+    if (end === undefined || page.length < LETTERS_PAGE) return;
+    last = end.sequence;
+  }
+}
+
+const placeToGoOnAfter = (store: ProgressStore, id: string, placeOfEvent: (id: string) => Place | null): Place => {
+  const place = placeOfEvent(id) ?? store.placeOfDeadLetter(id);
+  if (place !== null) return place;
+  const { stream } = store.group;
+  throw new RheoError(
+    "cursor_not_found",
+    `There is no event "${id}" in stream "${stream}" to go on after. Start again without "after".`,
+    { stream, id },
+  );
+};

@@ -197,23 +197,3 @@ function* allDeadLetters(store: ProgressStore): Generator<Place> {
 /** Exceptions carry the key only where the order of keys is kept. */
 const keyToKeep = (store: ProgressStore, key: string | null): string | null =>
   store.group.options.ordering === "key" ? key : null;
-
-/** What a trim of everything up to `sequence` takes from a group: how many deliveries were open or not offered yet (L10). */
-export const trimProgress = (store: ProgressStore, partition: number, sequence: number): number => {
-  const head = store.head(partition);
-  let lost = Math.max(0, sequence - head.cursor);
-  for (const lease of store.leases(partition)) {
-    const gone = openSequences(lease).filter((open) => open <= sequence);
-    if (gone.length === 0) continue;
-    replaceLease(store, partition, lease, withoutSequences(lease, gone));
-    lost += gone.length;
-  }
-  for (const exception of store.exceptions(partition)) {
-    if (exception.sequence > sequence) break;
-    store.deleteException(partition, exception.sequence);
-    lost += 1;
-  }
-  const cursor = Math.max(head.cursor, sequence);
-  if (lost > 0 || cursor !== head.cursor) store.putHead(partition, { ...head, cursor, skipped: head.skipped + lost });
-  return lost;
-};

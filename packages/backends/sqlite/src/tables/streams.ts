@@ -1,18 +1,13 @@
 /** Rows of rheo_streams and rheo_partitions. */
 import type { StreamRecord, Watermark } from "@rheo/core";
-import { streamNotFound } from "@rheo/core/internal";
+import { type PartitionState, type StoredStream, streamNotFound } from "@rheo/core/internal";
 import { integer, integerOrNull, text } from "../columns.ts";
 import type { Row } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
 
-export interface StreamRow {
-  readonly streamId: number;
-  readonly record: StreamRecord;
-}
-
 const COLUMNS = "stream_id, name, partitions, created_at_ms";
 
-const toStream = (row: Row): StreamRow => ({
+const toStream = (row: Row): StoredStream => ({
   streamId: integer(row[0]),
   record: { name: text(row[1]), partitions: integer(row[2]), createdAtMs: integer(row[3]) },
 });
@@ -20,13 +15,13 @@ const toStream = (row: Row): StreamRow => ({
 const BY_NAME = `SELECT ${COLUMNS} FROM rheo_streams WHERE name = ?`;
 const PAGE = `SELECT ${COLUMNS} FROM rheo_streams WHERE name > ? ORDER BY name LIMIT ?`;
 
-export const findStream = (sql: Sql, name: string): StreamRow | null => {
+export const findStream = (sql: Sql, name: string): StoredStream | null => {
   const row = sql.get(BY_NAME, name);
   return row === undefined ? null : toStream(row);
 };
 
 /** @throws stream_not_found */
-export const requireStream = (sql: Sql, name: string): StreamRow => {
+export const requireStream = (sql: Sql, name: string): StoredStream => {
   const found = findStream(sql, name);
   if (found === null) throw streamNotFound(name);
   return found;
@@ -36,16 +31,9 @@ export const requireStream = (sql: Sql, name: string): StreamRow => {
 export const streamsAfter = (sql: Sql, after: string | null, limit: number): StreamRecord[] =>
   sql.all(PAGE, after ?? "", limit).map((row) => toStream(row).record);
 
-/** A partition with what the transaction that appends needs of it. */
-export interface PartitionRow extends Watermark {
-  /** Greatest timestamp ever appended; null before the first. */
-  readonly latestMs: number | null;
-  readonly largestBytes: number;
-}
-
 const PARTITION_COLUMNS = "partition, first_sequence, high_watermark, latest_ms, largest_bytes";
 
-const toPartition = (row: Row): PartitionRow => ({
+const toPartition = (row: Row): PartitionState => ({
   partition: integer(row[0]),
   firstSequence: integer(row[1]),
   highWatermark: integer(row[2]),
@@ -56,7 +44,7 @@ const toPartition = (row: Row): PartitionRow => ({
 const PARTITION = `SELECT ${PARTITION_COLUMNS} FROM rheo_partitions WHERE stream_id = ? AND partition = ?`;
 const PARTITIONS = `SELECT ${PARTITION_COLUMNS} FROM rheo_partitions WHERE stream_id = ? ORDER BY partition`;
 
-export const partitionAt = (sql: Sql, streamId: number, partition: number): PartitionRow => {
+export const partitionAt = (sql: Sql, streamId: number, partition: number): PartitionState => {
   const row = sql.get(PARTITION, streamId, partition);
   return row === undefined
     ? { partition, firstSequence: 1, highWatermark: 0, latestMs: null, largestBytes: 0 }

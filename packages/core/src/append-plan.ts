@@ -1,16 +1,24 @@
-/** What appending would write, decided in memory before anything is written (L1, L4–L6). */
-import {
-  type AppendAnswer,
-  type AppendedEvent,
-  type AppendRequest,
-  type EventRecord,
-  type NewEvent,
-  RheoError,
-} from "@rheo/core";
-import { isSameEvent } from "@rheo/core/internal";
-import type { PartitionRow, StreamRow } from "./tables/streams.ts";
+/** What appending would write, decided in memory before anything is written (L1, L4–L6). For backends that decide it in this process. */
+import type { AppendAnswer, AppendedEvent, AppendRequest, NewEvent, StreamRecord, Watermark } from "./backend.ts";
+import { RheoError } from "./errors.ts";
+import type { EventRecord } from "./event.ts";
+import { isSameEvent } from "./same-event.ts";
 
-/** An event with everything that its row needs. */
+/** A stream as its store knows it. */
+export interface StoredStream {
+  readonly streamId: number;
+  readonly record: StreamRecord;
+}
+
+/** A partition with what appending needs of it. */
+export interface PartitionState extends Watermark {
+  /** Greatest timestamp ever appended; null before the first. */
+  readonly latestMs: number | null;
+  /** UTF-8 bytes of the largest event ever appended. */
+  readonly largestBytes: number;
+}
+
+/** An event with everything that its record needs. */
 export interface PlannedEvent {
   readonly streamId: number;
   readonly record: EventRecord;
@@ -19,23 +27,29 @@ export interface PlannedEvent {
   readonly latestMs: number;
 }
 
-export interface Plan {
+export interface AppendPlan {
   readonly answers: readonly AppendAnswer[];
   readonly events: readonly PlannedEvent[];
-  /** The rows of the partitions as they will be. */
-  readonly partitions: readonly { readonly streamId: number; readonly row: PartitionRow }[];
+  /** The partitions as they will be. */
+  readonly partitions: readonly PlannedPartition[];
+}
+
+/** A partition as it will be. */
+export interface PlannedPartition {
+  readonly streamId: number;
+  readonly state: PartitionState;
 }
 
 /** What the plan needs to know of the store. */
-export interface StoreView {
-  stream(name: string): StreamRow | null;
-  partition(streamId: number, partition: number): PartitionRow;
+export interface AppendView {
+  stream(name: string): StoredStream | null;
+  partition(streamId: number, partition: number): PartitionState;
   /** The stored event of an id, as far as it is known. */
   stored(streamId: number, id: string): EventRecord | null;
   readonly nowMs: number;
 }
 
-export const planAppend = (requests: readonly AppendRequest[], view: StoreView): Plan => {
+export const planAppend = (requests: readonly AppendRequest[], view: AppendView): AppendPlan => {
   const plan = new Planner(view);
   const answers = requests.map((request) => plan.add(request));
   return { answers, events: plan.events, partitions: [...plan.partitions.values()] };
@@ -43,11 +57,11 @@ export const planAppend = (requests: readonly AppendRequest[], view: StoreView):
 
 class Planner {
   readonly events: PlannedEvent[] = [];
-  readonly partitions = new Map<string, { readonly streamId: number; readonly row: PartitionRow }>();
+  readonly partitions = new Map<string, PlannedPartition>();
   readonly #ids = new Map<string, EventRecord>();
-  readonly #view: StoreView;
+  readonly #view: AppendView;
 
-  constructor(view: StoreView) {
+  constructor(view: AppendView) {
     this.#view = view;
   }
 
@@ -71,28 +85,28 @@ class Planner {
     return this.#ids.get(`${streamId}/${id}`) ?? null;
   }
 
-  partitionOf(streamId: number, partition: number): PartitionRow {
-    return this.partitions.get(`${streamId}/${partition}`)?.row ?? this.#view.partition(streamId, partition);
+  partitionOf(streamId: number, partition: number): PartitionState {
+    return this.partitions.get(`${streamId}/${partition}`)?.state ?? this.#view.partition(streamId, partition);
   }
 
   #keep(draft: Draft): void {
     const { streamId } = draft.stream;
     for (const event of draft.events) this.events.push(event);
     for (const [id, record] of draft.ids) this.#ids.set(`${streamId}/${id}`, record);
-    for (const [partition, row] of draft.partitions) this.partitions.set(`${streamId}/${partition}`, { streamId, row });
+    for (const [partition, state] of draft.partitions) this.partitions.set(`${streamId}/${partition}`, { streamId, state });
   }
 }
 
 /** One request that may still be refused. */
 class Draft {
-  readonly stream: StreamRow;
+  readonly stream: StoredStream;
   readonly events: PlannedEvent[] = [];
   readonly ids = new Map<string, EventRecord>();
-  readonly partitions = new Map<number, PartitionRow>();
-  readonly #view: StoreView;
+  readonly partitions = new Map<number, PartitionState>();
+  readonly #view: AppendView;
   readonly #kept: Planner;
 
-  constructor(stream: StreamRow, view: StoreView, kept: Planner) {
+  constructor(stream: StoredStream, view: AppendView, kept: Planner) {
     this.stream = stream;
     this.#view = view;
     this.#kept = kept;
@@ -105,27 +119,27 @@ class Draft {
       if (!isSameEvent(stored, event)) return { kind: "id_conflict", index, stored };
       return { sequence: stored.sequence, timestampMs: stored.timestampMs, duplicate: stored };
     }
-    const row = this.partitions.get(event.partition) ?? this.#kept.partitionOf(streamId, event.partition);
-    const { highWatermark } = row;
+    const state = this.partitions.get(event.partition) ?? this.#kept.partitionOf(streamId, event.partition);
+    const { highWatermark } = state;
     if (event.expectedSequence !== null && event.expectedSequence !== highWatermark)
       return { kind: "sequence_conflict", index, highWatermark };
-    return this.#write(event, row);
+    return this.#write(event, state);
   }
 
-  #write(event: NewEvent, row: PartitionRow): AppendedEvent {
-    if (row.highWatermark >= Number.MAX_SAFE_INTEGER) throw usedUp(this.stream.record.name, event.partition);
-    const sequence = row.highWatermark + 1;
+  #write(event: NewEvent, state: PartitionState): AppendedEvent {
+    if (state.highWatermark >= Number.MAX_SAFE_INTEGER) throw usedUp(this.stream.record.name, event.partition);
+    const sequence = state.highWatermark + 1;
     const timestampMs = event.timestampMs ?? this.#view.nowMs;
-    const latestMs = row.latestMs === null ? timestampMs : Math.max(row.latestMs, timestampMs);
+    const latestMs = state.latestMs === null ? timestampMs : Math.max(state.latestMs, timestampMs);
     const { id, partition, type, key, metadata, payload, bytes } = event;
     const record: EventRecord = { id, partition, sequence, timestampMs, type, key, metadata, payload };
     this.events.push({ streamId: this.stream.streamId, record, bytes, latestMs });
     this.ids.set(id, record);
     this.partitions.set(partition, {
-      ...row,
+      ...state,
       highWatermark: sequence,
       latestMs,
-      largestBytes: Math.max(row.largestBytes, bytes),
+      largestBytes: Math.max(state.largestBytes, bytes),
     });
     return { sequence, timestampMs, duplicate: null };
   }
