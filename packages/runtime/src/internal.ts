@@ -2,6 +2,7 @@
 
 export { AssignmentStore } from "./assignment/assignment-store.ts";
 export { type ShareRequest, shareOf } from "./assignment/share.ts";
+export type { Claim } from "./claims/claim-store.ts";
 export { blame, type Evidence, type Verdict } from "./group/blame.ts";
 export {
   type Breaker,
@@ -18,8 +19,11 @@ export type { GroupMessage, GroupTimer } from "./group/messages.ts";
 export { type GroupPhase, type GroupSettings, type GroupState, heldBy, initialState } from "./group/state.ts";
 export { available, fullBucket, type RateLimit, refill, type TokenBucket, take, waitMs } from "./group/token-bucket.ts";
 export { SETTLE_MS, transition } from "./group/transition.ts";
-export { MAX_SLICE, SessionGate, SliceMemory } from "./pool/protocol.ts";
+export { asLoaded } from "./load-handler.ts";
+export type { PoolOptions, RunningTask, TaskEnd, WorkerPool } from "./pool/pool.ts";
+export { MAX_SLICE, SessionGate, type SessionTask, SliceMemory, type ThreadTask, type ToThread } from "./pool/protocol.ts";
 export { SliceSizer } from "./pool/sizer.ts";
+export { ThreadSession } from "./pool/thread-session.ts";
 export { App, type AppHost, type AppOptions, isUsageError } from "./process/app.ts";
 export type { FleetEffect, FleetEvent } from "./process/effects.ts";
 export { EXIT } from "./process/exit-code.ts";
@@ -44,6 +48,7 @@ export {
 export { nextDueAtMs, transition as fleetTransition } from "./process/transition.ts";
 export { asPrefix, readBatchOutcomes, readOutcome, thrownOutcome } from "./read-outcome.ts";
 export { ByteMeter } from "./retention/byte-meter.ts";
+export { superviseIn } from "./supervise.ts";
 export type { Child, ChildSpec, ChildStatus } from "./supervisor/child.ts";
 export {
   DEFAULT_RESTART,

@@ -6,7 +6,7 @@ import { GroupActor } from "./group/actor.ts";
 import { groupChild } from "./group/group-child.ts";
 import { InlineRunner } from "./group/inline.ts";
 import { ThreadRunner } from "./group/threaded.ts";
-import { ThreadPool } from "./pool/pool.ts";
+import { type PoolOptions, ThreadPool, type WorkerPool } from "./pool/pool.ts";
 import { poolChild } from "./pool/pool-child.ts";
 import { Slots } from "./pool/slots.ts";
 import { Maintainer } from "./retention/maintainer.ts";
@@ -53,10 +53,17 @@ export interface Supervisor extends AsyncDisposable {
  * @throws invalid_option, invalid_name - a wrong option, or a handler module that cannot be loaded; nothing is left running
  * @throws aborted - the signal aborted before it had started; nothing is left running
  */
-export const supervise = async (options: SuperviseOptions): Promise<Supervisor> => {
+export const supervise = (options: SuperviseOptions): Promise<Supervisor> =>
+  superviseIn(options, (poolOptions) => new ThreadPool(poolOptions));
+
+/** The same with threads of another make. */
+export const superviseIn = async (
+  options: SuperviseOptions,
+  createPool: (options: PoolOptions) => WorkerPool,
+): Promise<Supervisor> => {
   const settings = parseSuperviseOptions(options);
   const { signal } = settings;
-  const tree = new Tree(settings);
+  const tree = new Tree(settings, createPool);
   if (signal === null) {
     await tree.start();
     return tree;
@@ -77,15 +84,17 @@ export const supervise = async (options: SuperviseOptions): Promise<Supervisor> 
 class Tree implements Supervisor {
   readonly events: RheoEvents;
   readonly #settings: SuperviseSettings;
+  readonly #newPool: (options: PoolOptions) => WorkerPool;
   readonly #internals: RheoInternals;
   readonly #slots: Slots;
   readonly #supervisor: ChildSupervisor;
   /** Tries the handler modules out. */
-  #probing: ThreadPool | null = null;
+  #probing: WorkerPool | null = null;
   #phase: "starting" | "running" | "draining" | "drained" | "stopping" | "stopped" = "starting";
 
-  constructor(settings: SuperviseSettings) {
+  constructor(settings: SuperviseSettings, newPool: (options: PoolOptions) => WorkerPool) {
     this.#settings = settings;
+    this.#newPool = newPool;
     this.#internals = internalsOf(settings.rheo);
     this.events = settings.rheo.events;
     this.#slots = new Slots(this.#internals.clock);
@@ -172,7 +181,7 @@ class Tree implements Supervisor {
   async #probe(): Promise<void> {
     const workers = this.#workers();
     if (workers.length === 0) return;
-    const pool = new ThreadPool({ ...this.#poolHooks(() => undefined), threads: 1 });
+    const pool = this.#newPool({ ...this.#poolHooks(() => undefined), threads: 1 });
     this.#probing = pool;
     try {
       for (const { handler, stream, definition } of workers) {
@@ -223,7 +232,7 @@ class Tree implements Supervisor {
     return retentionChild(new Maintainer({ internals: this.#internals, policy, consumerId, onFailure }), consumerId);
   }
 
-  #poolHooks(onFailure: (error: Error) => void): ConstructorParameters<typeof ThreadPool>[0] {
+  #poolHooks(onFailure: (error: Error) => void): PoolOptions {
     const { clock, emit } = this.#internals;
     return {
       threads: this.#settings.threads,
@@ -239,7 +248,7 @@ class Tree implements Supervisor {
   }
 
   #createPool(onFailure: (error: Error) => void): Child {
-    const pool = new ThreadPool(
+    const pool = this.#newPool(
       this.#poolHooks((error) => {
         this.#slots.detach();
         void pool.stop().then(() => onFailure(error));

@@ -4,12 +4,14 @@ export { writeCodeBlocks, writeReadme } from "./code-blocks.ts";
 export type { ContractCase } from "./contract/case.ts";
 export { contractCases } from "./contract/cases.ts";
 export { runStorm, type StormOptions, type StormResult } from "./crashes/storm.ts";
+export { Witness } from "./crashes/witness.ts";
 export { firstSeed, runs } from "./environment.ts";
 export { type Command, commands } from "./model/commands.ts";
 export { runModel } from "./model/run-model.ts";
 export type { Mutant } from "./mutants/mutant.ts";
 export { mutants, mutate } from "./mutants/mutants.ts";
 export { failures, type Outcome, outcomes } from "./mutants/run-mutant.ts";
+export { overlay } from "./overlay.ts";
 export { type Random, seeded } from "./random.ts";
 export {
   ackOf,

@@ -9,6 +9,7 @@
  */
 import {
   type Backend,
+  type EventRecord,
   type ExchangeRequest,
   type Grant,
   type GroupStats,
@@ -102,18 +103,28 @@ export class ClaimStore<Kind extends string> {
 
   /** Leases up to `limit` things that are free. */
   async take(kind: Kind, limit: number): Promise<Claim[]> {
-    const { grants } = await this.#backend.exchange(this.#request(kind, [], limit));
-    const taken = grants.filter(({ attempt }) => attempt > 1);
-    if (taken.length === 0) return claimsOf(grants);
-    if (taken.some(({ attempt }) => attempt >= RESET_AT)) {
-      await this.#backend.reset(this.stream, kind, { kind: "earliest" });
-      return [];
+    const claims: Claim[] = [];
+    const cleared = new Set<number>();
+    let settlements: Settlement[] = [];
+    for (let wanted = limit; wanted > 0; wanted = countOf(settlements)) {
+      const { grants } = await this.#backend.exchange(this.#request(kind, settlements, wanted));
+      if (grants.some(({ attempt }) => attempt >= RESET_AT)) {
+        await this.#backend.reset(this.stream, kind, { kind: "earliest" });
+        return [];
+      }
+      const isSuspect = ({ attempt }: Grant, { sequence }: EventRecord): boolean => attempt > 1 && !cleared.has(sequence);
+      claims.push(...claimsOf(grants, (grant, event) => !isSuspect(grant, event)));
+      // what another dead holder had may come before what was just cleared, so that is looked at again, too
+      settlements = this.#clear(kind, claimsOf(grants, isSuspect));
+      for (const sequence of settlements.flatMap(({ sequences }) => sequences)) cleared.add(sequence);
     }
+    return claims;
+  }
+
+  /** Ends the suspicion that a takeover has cast on them, and gives them up: whoever fetches next may have them. */
+  #clear(kind: Kind, suspects: readonly Claim[]): Settlement[] {
     const failed = { kind: "retry", delayMs: 0, reason: "taken over", stack: null } as const;
-    const settlements = taken.map((grant) => this.#settlement(kind, sequencesOf(grant), grant.token, failed));
-    const count = taken.reduce((sum, { events }) => sum + events.length, 0);
-    const again = await this.#backend.exchange(this.#request(kind, settlements, count));
-    return [...claimsOf(grants.filter(({ attempt }) => attempt === 1)), ...claimsOf(again.grants)];
+    return suspects.map(({ sequence, token }) => this.#settlement(kind, [sequence], token, failed));
   }
 
   async renew(kind: Kind, claims: readonly [Claim, ...Claim[]]): Promise<Renewals> {
@@ -176,7 +187,10 @@ export class ClaimStore<Kind extends string> {
   }
 }
 
-const sequencesOf = ({ events }: Grant): number[] => events.map(({ sequence }) => sequence);
+const claimsOf = (grants: readonly Grant[], isMeant: (grant: Grant, event: EventRecord) => boolean): Claim[] =>
+  grants.flatMap((grant) =>
+    grant.events.filter((event) => isMeant(grant, event)).map(({ sequence }) => ({ sequence, token: grant.token })),
+  );
 
-const claimsOf = (grants: readonly Grant[]): Claim[] =>
-  grants.flatMap(({ token, events }) => events.map(({ sequence }) => ({ sequence, token })));
+const countOf = (settlements: readonly Settlement[]): number =>
+  settlements.reduce((sum, { sequences }) => sum + sequences.length, 0);

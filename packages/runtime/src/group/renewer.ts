@@ -39,6 +39,8 @@ const SLEEP_MS = 1_000;
 export class Renewer {
   readonly #host: RenewerHost;
   #timer: Timer | null = null;
+  /** Of the call in flight. */
+  #limit: Timer | null = null;
   #dueAtMs = 0;
   #failures = 0;
   #stopped = false;
@@ -58,6 +60,7 @@ export class Renewer {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#limit?.cancel();
   }
 
   /** When the process has slept: the renewal that must come first. Else null. */
@@ -134,10 +137,9 @@ export class Renewer {
 
   /** A late answer still counts: `call` goes on, only nobody waits for it. */
   async #limited(call: Promise<void>): Promise<void> {
-    let timer: Timer | undefined;
     const limit = new Promise<never>((_, reject) => {
       const limitMs = this.#host.leaseMs() * CALL_SHARE;
-      timer = this.#host.internals.clock.schedule(
+      this.#limit = this.#host.internals.clock.schedule(
         limitMs,
         () => reject(new Error(`no answer within ${Math.round(limitMs)} ms`)),
         { keepAlive: false },
@@ -146,7 +148,7 @@ export class Renewer {
     try {
       await Promise.race([call, limit]);
     } finally {
-      timer?.cancel();
+      this.#limit?.cancel();
       call.catch(() => undefined); // reported as the time limit already
     }
   }

@@ -1,9 +1,9 @@
 import type { Child, ChildInfo } from "../supervisor/child.ts";
-import type { ThreadFigures, ThreadPool } from "./pool.ts";
+import type { ThreadFigures, WorkerPool } from "./pool.ts";
 import type { Slots } from "./slots.ts";
 
 /** The pool as a supervisor sees it. The slots outlive it, and wait for the next while it is restarted. */
-export const poolChild = (pool: ThreadPool, slots: Slots): Child => ({
+export const poolChild = (pool: WorkerPool, slots: Slots): Child => ({
   start: () => {
     slots.attach(pool);
     return Promise.resolve();

@@ -42,6 +42,30 @@ export interface PoolOptions {
   onFailure(error: Error): void;
 }
 
+/** Threads that run sessions, as slots and supervisors see them. */
+export interface WorkerPool {
+  /** Threads that it keeps. */
+  readonly size: number;
+  /** Threads that are there, this moment. */
+  readonly alive: number;
+  /** Threads that ended without being told to by `stop`. */
+  readonly deaths: number;
+  readonly busy: number;
+  /** Threads that would begin a task at once. */
+  readonly free: number;
+  threads(): ThreadFigures[];
+  /** Loads a handler module in a thread, to fail early and clearly. @throws invalid_option */
+  probe(module: string, use: HandlerUse): Promise<void>;
+  /** Runs a task on a free thread. */
+  run(work: ThreadTask, gate: SessionGate | null): RunningTask;
+  /** Whether what is posted to a thread arrives. */
+  reaches(threadId: number): boolean;
+  /** To a thread that is there; else it goes nowhere, and the end of the thread is being told. */
+  post(threadId: number, message: ToThread): void;
+  /** Runs the teardowns, then ends all threads. Call it when no slice runs. Idempotent, bounded. */
+  stop(): Promise<void>;
+}
+
 export type TaskEnd =
   | { readonly kind: "answered"; readonly answer: ThreadAnswer }
   /** `threadId` is 0 when the thread died before it began. */
@@ -95,7 +119,7 @@ const PROBE_MS = 60_000;
 
 let pools = 0;
 
-export class ThreadPool {
+export class ThreadPool implements WorkerPool {
   readonly #options: PoolOptions;
   readonly #piscina: Piscina<ThreadTask, ThreadAnswer>;
   readonly #channel: string;
@@ -135,7 +159,6 @@ export class ThreadPool {
     return this.#threads.size;
   }
 
-  /** Threads that ended without being told to by `stop`. */
   get deaths(): number {
     return this.#deaths;
   }
@@ -183,12 +206,10 @@ export class ThreadPool {
     }
   }
 
-  /** Threads that would begin a task at once. */
   get free(): number {
     return this.#stopping === null && !this.#failed ? this.#piscina.idleThreads : 0;
   }
 
-  /** Loads a handler module in a thread, to fail early and clearly. @throws invalid_option */
   async probe(module: string, use: HandlerUse): Promise<void> {
     const task = this.run({ kind: "probe", module, ...use }, null);
     const timer = this.#options.clock.schedule(PROBE_MS, () => task.terminate(`it did not finish loading within ${PROBE_MS} ms`));
@@ -204,7 +225,6 @@ export class ThreadPool {
     throw new RheoError("invalid_option", reason, { path: "handler" });
   }
 
-  /** Runs a task on a free thread. */
   run(work: ThreadTask, gate: SessionGate | null): RunningTask {
     const task: Task = { gate, end: deferred<TaskEnd>(), terminated: null };
     const abort = new AbortController();
@@ -222,17 +242,14 @@ export class ThreadPool {
     };
   }
 
-  /** Whether what is posted to a thread arrives. */
   reaches(threadId: number): boolean {
     return this.#stopping === null && this.#threads.has(threadId);
   }
 
-  /** To a thread that is there; else it goes nowhere, and the end of the thread is being told. */
   post(threadId: number, message: ToThread): void {
     if (this.#stopping === null) this.#threads.get(threadId)?.channel.postMessage(message);
   }
 
-  /** Runs the teardowns, then ends all threads. Call it when no slice runs. Idempotent, bounded. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "@rheo/core";
-import type { RunningTask, ThreadPool } from "./pool.ts";
+import type { RunningTask, WorkerPool } from "./pool.ts";
 import {
   type AbortMessage,
   type ExtendMessage,
@@ -50,7 +50,7 @@ export class Slots {
   readonly #waiting = new Set<Feeder>();
   readonly #feeders = new Set<Feeder>();
   readonly #spare: SliceMemory[] = [];
-  #pool: ThreadPool | null = null;
+  #pool: WorkerPool | null = null;
   #out = 0;
   #timer: Timer | null = null;
   #lastId = 0;
@@ -60,7 +60,7 @@ export class Slots {
     this.#clock = clock;
   }
 
-  attach(pool: ThreadPool): void {
+  attach(pool: WorkerPool): void {
     this.#pool = pool;
     this.pump();
   }

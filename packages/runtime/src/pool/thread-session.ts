@@ -3,9 +3,8 @@
  * without a pause while handlers return at once, and beside each other while they wait for promises. It ends when nothing is left
  * and the main side has announced nothing more.
  */
-import { parentPort } from "node:worker_threads";
-import type { Event, Outcome } from "@rheo/core";
-import { type Decode, decoderOf, isThenable, systemClock, undecodable } from "@rheo/core/internal";
+import type { Clock, Event, Outcome } from "@rheo/core";
+import { type Decode, decoderOf, isThenable, undecodable } from "@rheo/core/internal";
 import { BatchOfDeliveries, type ContextOwner, DeliveryContext } from "../context.ts";
 import { type Deferred, deferred } from "../deferred.ts";
 import type { LoadedHandler } from "../load-handler.ts";
@@ -13,11 +12,21 @@ import { asPrefix, readBatchOutcomes, readOutcome, thrownOutcome } from "../read
 import type { AbortMessage, FromThread, SessionGate, SessionTask, SliceContent } from "./protocol.ts";
 import { type Next, ThreadSlice } from "./thread-slice.ts";
 
+/** What a session is given by the thread it runs in. */
+export interface SessionHost {
+  readonly handler: LoadedHandler;
+  /** What its `setup` returned here. */
+  readonly value: unknown;
+  readonly clock: Clock;
+  /** To the main side. */
+  tell(message: FromThread): void;
+}
+
 export class ThreadSession {
   readonly id: number;
   readonly #task: SessionTask;
   readonly #gate: SessionGate;
-  readonly #handler: LoadedHandler;
+  readonly #host: SessionHost;
   readonly #decode: Decode;
   readonly #owner: ContextOwner;
   /** Resolves with what went wrong here, and not in a handler; null if nothing did. */
@@ -33,31 +42,31 @@ export class ThreadSession {
   #isHungry = false;
   #lastEndMs = 0;
 
-  constructor(task: SessionTask, gate: SessionGate, handler: LoadedHandler, value: unknown) {
+  constructor(task: SessionTask, gate: SessionGate, host: SessionHost) {
     this.id = task.id;
     this.#task = task;
     this.#gate = gate;
-    this.#handler = handler;
-    this.#decode = decoderOf(handler.stream ?? task.stream);
+    this.#host = host;
+    this.#decode = decoderOf(host.handler.stream ?? task.stream);
     this.#owner = {
-      value,
+      value: host.value,
       logger: console,
       timeoutMs: task.timeoutMs,
-      now: () => systemClock.now(),
+      now: () => host.clock.now(),
       extend: (context, ms) => this.#extend(context, ms),
     };
   }
 
   async run(): Promise<void> {
-    this.#lastEndMs = systemClock.monotonic();
+    this.#lastEndMs = this.#host.clock.monotonic();
     this.add(this.#task.first);
     const fault = await this.#closed.promise;
     if (fault !== null) throw fault;
   }
 
   add(content: SliceContent): void {
-    if (this.#lanes === 0) this.#lastEndMs = systemClock.monotonic(); // it was idle until now
-    const slice = new ThreadSlice(content, (ended) => this.#ended(ended));
+    if (this.#lanes === 0) this.#lastEndMs = this.#host.clock.monotonic(); // it was idle until now
+    const slice = new ThreadSlice(content, this.#host.clock, (ended) => this.#ended(ended));
     this.#known += 1;
     this.#left += slice.left;
     this.#isHungry = false;
@@ -130,13 +139,13 @@ export class ThreadSession {
   #tellHungry(): void {
     if (this.#isHungry) return;
     this.#isHungry = true;
-    tell({ rheo: "hungry", session: this.id });
+    this.#host.tell({ rheo: "hungry", session: this.id });
   }
 
   /** The time since the slice before it ended: what a slice costs while others run beside it. */
   #ended(slice: ThreadSlice): number {
     this.#slices.delete(slice.id);
-    const nowMs = systemClock.monotonic();
+    const nowMs = this.#host.clock.monotonic();
     const tookUs = Math.min(MAX_INT, Math.round((nowMs - this.#lastEndMs) * 1_000));
     this.#lastEndMs = nowMs;
     return tookUs;
@@ -157,7 +166,7 @@ export class ThreadSession {
     const context = this.#contextOf(next);
     slice.contexts.set(index, context);
     try {
-      const result = this.#handler.run(event, context);
+      const result = this.#host.handler.run(event, context);
       if (isThenable(result)) return this.#await(slice, index, result);
       return finish(slice, index, readOutcome(result));
     } catch (cause) {
@@ -213,7 +222,7 @@ export class ThreadSession {
     slice.running.add(batch);
     slice.memory.peak = Math.max(slice.memory.peak, this.#lanes, 1);
     try {
-      return readBatchOutcomes(await this.#handler.run(events, batch), events.length);
+      return readBatchOutcomes(await this.#host.handler.run(events, batch), events.length);
     } catch (cause) {
       return new Array<Outcome>(events.length).fill(thrownOutcome(cause));
     } finally {
@@ -224,7 +233,7 @@ export class ThreadSession {
   #extend(context: DeliveryContext, ms: number): void {
     for (const slice of this.#slices.values()) {
       for (const [index, known] of slice.contexts) {
-        if (known === context) tell({ rheo: "extend", slice: slice.id, index, ms });
+        if (known === context) this.#host.tell({ rheo: "extend", slice: slice.id, index, ms });
       }
     }
   }
@@ -238,5 +247,3 @@ const finish = (slice: ThreadSlice, index: number, outcome: Outcome): null => {
   slice.finish(index, outcome);
   return null;
 };
-
-const tell = (message: FromThread): void => parentPort?.postMessage(message);

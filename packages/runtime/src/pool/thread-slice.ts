@@ -1,5 +1,4 @@
-import type { EventRecord, Outcome } from "@rheo/core";
-import { systemClock } from "@rheo/core/internal";
+import type { Clock, EventRecord, Outcome } from "@rheo/core";
 import type { BatchOfDeliveries, DeliveryContext } from "../context.ts";
 import { type AbortMessage, type SliceContent, SliceMemory, type SliceRun } from "./protocol.ts";
 
@@ -20,6 +19,7 @@ export class ThreadSlice {
   /** The contexts of the calls of a batch handler that run. */
   readonly running: Set<BatchOfDeliveries> = new Set();
   readonly #content: SliceContent;
+  readonly #clock: Clock;
   readonly #batches: number[] | null;
   readonly #arrivedAtMs: number;
   /** When each began, by index, in a slice that is timed. */
@@ -32,14 +32,15 @@ export class ThreadSlice {
   #ended = 0;
 
   /** @param onEnd - called before the last delivery is finished; the time that the slice took, in microseconds */
-  constructor(content: SliceContent, onEnd: (slice: ThreadSlice) => number) {
+  constructor(content: SliceContent, clock: Clock, onEnd: (slice: ThreadSlice) => number) {
     this.id = content.id;
     this.hungryAt = content.hungryAt;
     this.memory = new SliceMemory(content.memory);
     this.count = content.columns.ids.length;
     this.#content = content;
+    this.#clock = clock;
     this.#batches = content.batches === null ? null : [...content.batches];
-    this.#arrivedAtMs = systemClock.monotonic();
+    this.#arrivedAtMs = this.#clock.monotonic();
     this.#beganAtMs = content.isTimed ? new Float64Array(this.count) : null;
     this.#onEnd = onEnd;
   }
@@ -81,14 +82,14 @@ export class ThreadSlice {
 
   #timeStart(index: number): void {
     if (this.#beganAtMs === null) return;
-    const nowMs = systemClock.monotonic();
+    const nowMs = this.#clock.monotonic();
     this.#beganAtMs[index] = nowMs;
     this.memory.waited(index, nowMs - this.#arrivedAtMs);
   }
 
   finish(index: number, outcome: Outcome): void {
     this.contexts.delete(index);
-    if (this.#beganAtMs !== null) this.memory.handled(index, systemClock.monotonic() - (this.#beganAtMs[index] ?? 0));
+    if (this.#beganAtMs !== null) this.memory.handled(index, this.#clock.monotonic() - (this.#beganAtMs[index] ?? 0));
     this.#end();
     this.memory.finish(index, outcome, this.count - this.#ended);
   }

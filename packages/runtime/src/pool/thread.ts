@@ -5,7 +5,7 @@
 import { getHeapStatistics } from "node:v8";
 import { BroadcastChannel, parentPort, threadId, workerData } from "node:worker_threads";
 import { RheoError } from "@rheo/core";
-import { failureText } from "@rheo/core/internal";
+import { failureText, systemClock } from "@rheo/core/internal";
 import { checkUse, type LoadedHandler, loadHandler } from "../load-handler.ts";
 import {
   channelOf,
@@ -30,6 +30,8 @@ const ready = new Map<string, Promise<Ready>>();
 
 let current: ThreadSession | null = null;
 
+const tell = (message: FromThread): void => parentPort?.postMessage(message);
+
 /** How often a thread that works says how much memory it has. */
 const TELL_MEMORY_MS = 1_000;
 let hasWorked = false;
@@ -38,7 +40,7 @@ const tellMemory = (): void => {
   if (!hasWorked) return;
   hasWorked = false;
   const { used_heap_size: heapUsed, heap_size_limit: heapLimit, external_memory: external } = getHeapStatistics();
-  parentPort?.postMessage({ rheo: "memory", threadId, heapUsed, heapLimit, external } satisfies FromThread);
+  tell({ rheo: "memory", threadId, heapUsed, heapLimit, external });
 };
 setInterval(tellMemory, TELL_MEMORY_MS).unref();
 
@@ -106,7 +108,7 @@ const runSession = async (task: SessionTask): Promise<void> => {
   const gate = new SessionGate(new SliceMemory(task.first.memory));
   gate.threadId = threadId;
   const { handler, value } = await setUp(task.module);
-  const session = new ThreadSession(task, gate, handler, value);
+  const session = new ThreadSession(task, gate, { handler, value, clock: systemClock, tell });
   current = session;
   hasWorked = true;
   try {

@@ -48,16 +48,21 @@ export class Witness {
     return overlay(store, {
       exchange: async (request) => {
         const answer = await store.exchange(request);
-        this.#settled(request, answer);
-        this.#granted(request, answer);
+        this.exchanged(request, answer);
         return answer;
       },
       renew: async (request) => {
         const answer = await store.renew(request);
-        this.#renewed(request, answer);
+        this.renewed(request, answer);
         return answer;
       },
     });
+  }
+
+  /** Hears an answer, for those who watch the store themselves. In the order in which the store gave them. */
+  exchanged(request: ExchangeRequest, answer: ExchangeAnswer): void {
+    this.#settled(request, answer);
+    this.#granted(request, answer);
   }
 
   /** Places that are acked, and those that are dead. */
@@ -72,10 +77,30 @@ export class Witness {
     return frontier;
   }
 
+  /** What became of the delivery at a place such as "0/7". Null: it is open, or was never leased. */
+  stateOf(place: string): "acked" | "dead" | null {
+    return this.#deliveries.get(place)?.finished ?? null;
+  }
+
+  /** Deliveries that a replay, redrive or reset made pending again: nobody holds them, and their attempts count anew. */
+  reopen(isReopened: (partition: number, sequence: number) => boolean): void {
+    for (const [place, delivery] of this.#deliveries) {
+      const [partition, sequence] = place.split("/").map(Number);
+      if (!isReopened(partition ?? 0, sequence ?? 0)) continue;
+      Object.assign(delivery, { held: false, finished: null, attempt: 0, dueAtMs: 0 });
+    }
+  }
+
   /** Whether a settle or renewal of this lease must be accepted now. */
   isCurrent(lease: { readonly partition: number; readonly sequence: number; readonly token: number }): boolean {
     const delivery = this.#deliveries.get(`${lease.partition}/${lease.sequence}`);
     return delivery?.held === true && delivery.token === lease.token;
+  }
+
+  /** Whether it is the current lease, and has not run out. */
+  isLive(lease: { readonly partition: number; readonly sequence: number; readonly token: number }): boolean {
+    const delivery = this.#deliveries.get(`${lease.partition}/${lease.sequence}`);
+    return this.isCurrent(lease) && delivery !== undefined && delivery.expiresAtMs > this.#options.now();
   }
 
   #fault(text: string): void {
@@ -162,7 +187,7 @@ export class Witness {
     this.condemned.push({ place, consumerId: delivery.consumerId, expiresAtMs: delivery.expiresAtMs });
   }
 
-  #renewed({ items }: RenewRequest, { stale, expiresAtMs }: RenewAnswer): void {
+  renewed({ items }: RenewRequest, { stale, expiresAtMs }: RenewAnswer): void {
     for (const [part, { partition, token, sequences }] of items.entries()) {
       for (const [position, sequence] of sequences.entries()) {
         const accepted = stale[part]?.[position] === null;
