@@ -1,0 +1,5 @@
+/** Seeds that ever found something, run again by the tests, with what it was. A change of the plan gives a seed another run. */
+export const FAILED_SEEDS: readonly (readonly [seed: number, found: string])[] = [
+  [101_641, "partitions whose holders had died one after another, while they took over, were assigned to nobody for ever"],
+  [5, "the time limit of a renewal under way outlived the stop of its consumer"],
+];
