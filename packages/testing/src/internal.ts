@@ -35,4 +35,4 @@ export { History } from "./soak/history.ts";
 export { trendOf } from "./soak/memory.ts";
 export { parseFlags } from "./soak/options.ts";
 export { Recorder, readRecords, type SoakRecord } from "./soak/record.ts";
-export { type Fault as SoakFault, type ScheduleOptions, schedule } from "./soak/schedule.ts";
+export { FAULT_KINDS, type Fault as SoakFault, type ScheduleOptions, schedule } from "./soak/schedule.ts";

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   checkSoak,
+  FAULT_KINDS,
   History,
   parseFlags,
   Recorder,
@@ -392,7 +393,7 @@ describe("the records", () => {
 });
 
 describe("the schedule", () => {
-  const options = { seed: 5, durationMs: 20_000, pace: 1, leaseMs: 1_500, hangMs: 4_000 };
+  const options = { seed: 5, durationMs: 20_000, pace: 1, leaseMs: 1_500, hangMs: 4_000, kinds: FAULT_KINDS };
 
   test("is the same for the same seed, another for another, and in the order of its times", () => {
     const faults = schedule(options);
@@ -402,7 +403,13 @@ describe("the schedule", () => {
   });
 
   test("has every kind of fault even in a short run", () => {
-    for (let seed = 1; seed <= 50; seed++) expect(new Set(schedule({ ...options, seed }).map(({ kind }) => kind)).size).toBe(5);
+    for (let seed = 1; seed <= 50; seed++)
+      expect(new Set(schedule({ ...options, seed }).map(({ kind }) => kind)).size).toBe(FAULT_KINDS.length);
+  });
+
+  test("has what is left of the same when kinds are switched off", () => {
+    const kinds = ["kill", "cut"] as const;
+    expect(schedule({ ...options, kinds })).toEqual(schedule(options).filter(({ kind }) => kind === "kill" || kind === "cut"));
   });
 
   test("has more faults at a higher pace", () => {
@@ -431,6 +438,7 @@ describe("the command line of a soak", () => {
   test.for<readonly [string, readonly string[], RegExp]>([
     ["an unknown option", ["--sede", "1"], /Unknown option '--sede'/],
     ["a value out of range", ["--processes", "1"], /--processes is a number from 2 to 64/],
+    ["a fault that there is not", ["--faults", "kill,rain"], /--faults takes some of kill, .*; got "rain"/],
     ["no number", ["--minutes", "long"], /--minutes is a number/],
   ])("refuses %s", ([, args, message]) => {
     expect(() => parseFlags([...rheo, ...args])).toThrow(message);

@@ -1,4 +1,7 @@
 /** Private servers for tests and benches: started on free ports of the loopback, killed, restarted and ended by pid. */
+
+export { type MongoFault, type MongoServer, type MongoServerOptions, type MongoTime, startMongo } from "./mongo.ts";
+export { type LinkFault, type Network, startNetwork, whyNoNetwork } from "./network.ts";
 export { findPgbouncer, type Pooler, startPgbouncer } from "./pgbouncer.ts";
 export { answers, freePort } from "./ports.ts";
 export { type PostgresServer, startPostgres } from "./postgres.ts";

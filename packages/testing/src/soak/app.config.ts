@@ -3,11 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Rheo } from "@rheo/core";
 import { internalsOf } from "@rheo/core/internal";
-import { DRAIN_MS, GROUPS, LEASE_MS, soakEnvironment } from "./app.ts";
+import { DRAIN_MS, GROUPS, LEASE_MS, PARTITIONS, soakEnvironment } from "./app.ts";
+import { workInside } from "./inside.ts";
 import { Recorder } from "./record.ts";
 import { recorded } from "./recorded.ts";
 
-const { url, folder, stream } = soakEnvironment();
+const environment = soakEnvironment();
+const { url, folder, stream } = environment;
 
 /** On SIGUSR2 the event loop stands still, for as many ms as the file of this process says. */
 process.on("SIGUSR2", () => {
@@ -17,7 +19,12 @@ process.on("SIGUSR2", () => {
 
 const openRecorded = async (): Promise<Rheo> => {
   const rheo = await Rheo.open(url);
+  await rheo.ensureStream(stream, { partitions: PARTITIONS });
   const recorder = new Recorder(folder, `port-${process.pid}`);
+  void workInside(rheo, environment).catch((error: unknown) => {
+    console.error("the work inside:", error);
+    process.exit(1);
+  });
   return await Rheo.open({ backend: recorded(internalsOf(rheo).backend, recorder, () => rheo.close()) });
 };
 

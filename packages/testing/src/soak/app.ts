@@ -20,17 +20,21 @@ export interface SoakEnvironment {
   /** Where everything is written down. */
   readonly folder: string;
   readonly stream: string;
+  /** What the process appends by itself, since nobody else may open its store; null: nothing. */
+  readonly inside: { readonly seed: number; readonly perSecond: number; readonly mayEndThreads: boolean } | null;
 }
 
 /** How it gets to the processes. */
-export const asEnvironment = ({ url, folder, stream }: SoakEnvironment): Record<string, string> => ({
+export const asEnvironment = ({ url, folder, stream, inside }: SoakEnvironment): Record<string, string> => ({
   RHEO_SOAK_URL: url,
   RHEO_SOAK_FOLDER: folder,
   RHEO_SOAK_STREAM: stream,
+  RHEO_SOAK_INSIDE: JSON.stringify(inside),
 });
 
 export const soakEnvironment = (): SoakEnvironment => ({
   url: process.env.RHEO_SOAK_URL ?? "",
   folder: process.env.RHEO_SOAK_FOLDER ?? "",
   stream: process.env.RHEO_SOAK_STREAM ?? "",
+  inside: JSON.parse(process.env.RHEO_SOAK_INSIDE ?? "null") as SoakEnvironment["inside"], // written by the function above
 });

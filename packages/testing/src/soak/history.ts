@@ -91,6 +91,9 @@ export class History {
       case "handled":
         this.#delivery(record.group, record.partition, record.sequence).handledTokens.push(record.token);
         return;
+      case "appended":
+      case "frontier":
+        return; // told of elsewhere
       default:
         return record satisfies never;
     }

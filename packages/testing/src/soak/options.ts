@@ -2,13 +2,26 @@ import { randomInt } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { FAULT_KINDS, type FaultKind } from "./schedule.ts";
 
-export const HELP = `Usage: npm run soak -- [options]
+export const HELP = `Usage: npm run chaos -- [options]
 
-Runs consumers in several processes while they are killed, stopped, blocked and replaced, and then proves from what every process
+Runs consumers in several processes while they, their threads and their server are killed, stopped, blocked, cut off and replaced, and then proves from what every process
 wrote down and from the store that nothing was lost, settled twice, or settled under a lost lease.
 
-  --store <url>      a store that processes share; "sqlite" (default) and "postgres" make a private one for the run
+  --store <url>      a store; "sqlite" (default), "lmdb", "postgres", "redis" and "mongo" make a private one for the run
+  --faults <list>    what goes wrong, with commas between (default: all that the store allows):
+                       kill         SIGKILL of a process
+                       stop         SIGSTOP of a process, and SIGCONT when its leases have run out, or before
+                       block        the event loop of a process stands still
+                       roll         all processes are replaced, one by one (not on lmdb)
+                       orphan       SIGKILL of the parent of the processes
+                       thread       handlers end their threads
+                       cut          all connections to the server break (private postgres, redis, mongo)
+                       server-kill  SIGKILL of the server, which comes back (private postgres, redis, mongo)
+                       link-down, link-drop-out, link-drop-in, link-slow
+                                    the link of one host breaks, loses what goes one way, or is slow (--hosts)
+  --hosts <n>        2-16 hosts with a network of their own, --processes on each (Linux, root, iproute2; private servers)
   --minutes <n>      how long (default 1); or
   --seconds <n>
   --processes <n>    2-64 (default 4)
@@ -31,7 +44,15 @@ export interface SoakFlags {
   readonly json: boolean;
   readonly help: boolean;
   readonly rheo: readonly string[];
+  /** Null: all that the store allows. */
+  readonly faults: readonly ChosenFault[] | null;
+  /** 0: the processes are on this one. */
+  readonly hosts: number;
 }
+
+/** A fault from outside, or the handlers that end their threads. */
+export type ChosenFault = FaultKind | "thread";
+const CHOICES: readonly ChosenFault[] = [...FAULT_KINDS, "thread"];
 
 /** What was asked for cannot be done, as the message says. */
 export class SoakUsageError extends Error {}
@@ -46,7 +67,7 @@ export const parseFlags = (args: readonly string[]): SoakFlags => {
   return {
     store: values.store ?? "sqlite",
     durationMs,
-    processes: number("processes", values.processes, 4, 2, 64),
+    processes: number("processes", values.processes, 4, values.hosts === undefined ? 2 : 1, 64),
     seed: number("seed", values.seed, randomInt(1, 2 ** 31), 1, 2 ** 32 - 1),
     pace: number("pace", values.pace, 1, 0.01, 100),
     perSecond: number("rate", values.rate, 100, 1, 10_000),
@@ -54,7 +75,17 @@ export const parseFlags = (args: readonly string[]): SoakFlags => {
     json: values.json ?? false,
     help: values.help ?? false,
     rheo: [process.execPath, values.rheo ?? findRheo()],
+    hosts: values.hosts === undefined ? 0 : number("hosts", values.hosts, 2, 2, 16),
+    faults: values.faults === undefined ? null : parseFaults(values.faults),
   };
+};
+
+const parseFaults = (text: string): ChosenFault[] => {
+  const words = text.split(",").filter((word) => word !== "");
+  const chosen = CHOICES.filter((choice) => words.includes(choice));
+  const unknown = words.find((word) => !chosen.some((choice) => choice === word));
+  if (unknown === undefined && chosen.length > 0) return chosen;
+  throw new SoakUsageError(`--faults takes some of ${CHOICES.join(", ")}; got ${JSON.stringify(unknown ?? text)}.`);
 };
 
 const parsed = (args: readonly string[]) => {
@@ -65,6 +96,8 @@ const parsed = (args: readonly string[]) => {
       args: [...args],
       options: {
         store: text,
+        faults: text,
+        hosts: text,
         minutes: text,
         seconds: text,
         processes: text,

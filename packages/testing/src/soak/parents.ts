@@ -11,6 +11,8 @@ export interface ParentsOptions {
   /** Of `rheo start`: the config module. */
   readonly config: string;
   readonly processes: number;
+  /** Of its logs. */
+  readonly name: string;
 }
 
 /** A child must be gone so long after its parent was killed: its time to drain, the grace after it, and time to notice. */
@@ -50,7 +52,8 @@ export class Parents {
   /** After the current one was killed. */
   replace(): void {
     const untilMs = performance.now() + ORPHAN_MS;
-    for (const pid of this.current.alive) this.#orphans.set(pid, untilMs);
+    const { alive, pid: parent } = this.current;
+    for (const pid of alive) if (pid !== parent) this.#orphans.set(pid, untilMs);
     this.#start();
   }
 
@@ -95,9 +98,9 @@ export class Parents {
   }
 
   #start(): void {
-    const { rheo, config, processes, environment } = this.#options;
+    const { rheo, config, processes, environment, name } = this.#options;
     const options = ["--json", "--processes", String(processes), "--hang-timeout", `${HANG_MS}ms`, "--max-restarts", "1000"];
-    const log = join(environment.folder, `rheo-${this.#all.length}.log`);
+    const log = join(environment.folder, `${name}-${this.#all.length}.log`);
     this.#all.push(new RheoStart([...rheo, "start", config, ...options], asEnvironment(environment), log));
   }
 }

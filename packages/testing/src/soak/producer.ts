@@ -1,9 +1,9 @@
-import type { Rheo } from "@rheo/core";
-import type { Random } from "../random.ts";
-import { type Action, PARTITIONS } from "./app.ts";
+import { type Rheo, RheoError } from "@rheo/core";
+import { type Draft, draftOf, endsThread } from "./draft.ts";
 
 /** What was appended, as the checker wants to know it. */
 export interface Appended {
+  readonly number: number;
   readonly partition: number;
   readonly sequence: number;
   readonly key: string;
@@ -12,36 +12,34 @@ export interface Appended {
   readonly killsThread: boolean;
 }
 
-/** Between two appends, in ms. */
-const EVERY_MS = 50;
-const KEYS = 200;
-/** One of so many events asks for something other than an ack. */
-const SHARES: readonly (readonly [action: Action, oneIn: number])[] = [
-  ["exit", 400],
-  ["throwInTimer", 400],
-  ["spin", 300],
-  ["wait", 20],
-  ["retry", 50],
-  ["reject", 500],
-];
+export interface ProducerOptions {
+  readonly rheo: Rheo;
+  readonly stream: string;
+  readonly seed: number;
+  readonly perSecond: number;
+  readonly mayEndThreads: boolean;
+  /** The number of the first event. */
+  readonly from: number;
+  /** Told what was acknowledged. */
+  readonly onAppended: (appended: readonly Appended[]) => void;
+}
 
-/** Appends a steady stream of events with what they ask for, until it is told to end. */
+/** Between two appends, and between two tries of one, in ms. */
+const EVERY_MS = 50;
+const AGAIN_MS = 100;
+const MOST_AT_ONCE = 1_000;
+
+/** Appends a steady stream of events with what they ask for, until it is told to end. What was not acknowledged is repeated (L4). */
 export class Producer {
-  readonly appended: Appended[] = [];
-  readonly #rheo: Rheo;
-  readonly #stream: string;
-  readonly #random: Random;
-  readonly #perSecond: number;
+  readonly #options: ProducerOptions;
   readonly #startedMs = performance.now();
-  #asked = 0;
+  #next: number;
   #isEnding = false;
   readonly #running: Promise<void>;
 
-  constructor(rheo: Rheo, stream: string, random: Random, perSecond: number) {
-    this.#rheo = rheo;
-    this.#stream = stream;
-    this.#random = random;
-    this.#perSecond = perSecond;
+  constructor(options: ProducerOptions) {
+    this.#options = options;
+    this.#next = options.from;
     this.#running = this.#run();
   }
 
@@ -51,31 +49,44 @@ export class Producer {
   }
 
   async #run(): Promise<void> {
+    const { from, perSecond } = this.#options;
     while (!this.#isEnding) {
-      const due = Math.floor(((performance.now() - this.#startedMs) / 1_000) * this.#perSecond);
-      const count = Math.min(1_000, due - this.#asked);
+      const due = from + Math.floor(((performance.now() - this.#startedMs) / 1_000) * perSecond);
+      const count = Math.min(MOST_AT_ONCE, due - this.#next);
       if (count > 0) await this.#append(count);
-      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+      await wait(EVERY_MS);
     }
   }
 
   async #append(count: number): Promise<void> {
-    this.#asked += count;
-    const drafts = Array.from({ length: count }, () => {
-      const number = this.#random.below(KEYS);
-      return { key: `key-${number}`, partition: number % PARTITIONS, payload: { do: this.#action() } };
-    });
-    const events = await this.#rheo.appendMany(this.#stream, drafts);
-    for (const [index, { partition, sequence }] of events.entries()) {
-      const draft = drafts[index];
-      if (draft === undefined) continue;
-      const { do: action } = draft.payload;
-      const killsThread = action === "exit" || action === "throwInTimer";
-      this.appended.push({ partition, sequence, key: draft.key, rejects: action === "reject", killsThread });
-    }
+    const { seed, mayEndThreads, onAppended } = this.#options;
+    const numbers = Array.from({ length: count }, (_, index) => this.#next + index);
+    const drafts = numbers.map((number) => draftOf(seed, number, mayEndThreads));
+    const events = await this.#insist(drafts);
+    this.#next += count;
+    onAppended(
+      drafts.map((draft, index) => ({
+        number: numbers[index] ?? 0,
+        partition: draft.partition,
+        sequence: events[index]?.sequence ?? 0,
+        key: draft.key,
+        rejects: draft.payload.do === "reject",
+        killsThread: endsThread(draft),
+      })),
+    );
   }
 
-  #action(): Action {
-    return SHARES.find(([, oneIn]) => this.#random.chance(1 / oneIn))?.[0] ?? "ack";
+  async #insist(drafts: readonly Draft[]): Promise<readonly { readonly sequence: number }[]> {
+    const { rheo, stream } = this.#options;
+    for (;;) {
+      try {
+        return await rheo.appendMany(stream, drafts);
+      } catch (error) {
+        if (!RheoError.is(error, "unavailable") && !RheoError.is(error, "outcome_unknown")) throw error;
+        await wait(AGAIN_MS);
+      }
+    }
   }
 }
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -5,6 +5,7 @@
 import { openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { SettledState, StaleReason } from "@rheo/core";
+import type { Appended } from "./producer.ts";
 
 /** Some deliveries of one partition under one token. */
 interface Claim {
@@ -51,6 +52,19 @@ export type SoakRecord =
       readonly at: number;
       readonly group: string;
       readonly items: readonly (Claim & { readonly expiresAtMs: readonly (number | StaleReason)[] })[];
+    }
+  /** Events were appended, and that was answered. By a process that owns its store; else the harness appends, and knows. */
+  | { readonly kind: "appended"; readonly at: number; readonly events: readonly Appended[] }
+  /** What `lag` said in such a process. */
+  | {
+      readonly kind: "frontier";
+      readonly group: string;
+      readonly from: number;
+      readonly to: number;
+      /** By partition. */
+      readonly frontier: readonly number[];
+      /** Nothing more is appended, and nothing is left. */
+      readonly isDrained: boolean;
     }
   /** A handler has done its work on a delivery. */
   | {

@@ -27,6 +27,8 @@ export interface SoakReport {
   readonly store: string;
   readonly seed: number;
   readonly processes: number;
+  /** 0: the processes were on this one. */
+  readonly hosts: number;
   readonly pace: number;
   readonly seconds: number;
   readonly node: string;
@@ -77,10 +79,10 @@ const SHOWN = 20;
 
 /** The report for people. */
 export const printReport = (report: SoakReport): string => {
-  const { store, seed, processes, seconds, appended, groups, faults, supervision, memory, violations } = report;
+  const { store, seed, processes, hosts, seconds, appended, groups, faults, supervision, memory, violations } = report;
   const rows: (readonly string[])[] = [
     ["store", store],
-    ["seed, processes, seconds, node", `${seed}, ${processes}, ${seconds}, ${report.node}`],
+    ["seed, hosts, processes, seconds, node", `${seed}, ${Math.max(1, hosts)}, ${processes}, ${seconds}, ${report.node}`],
     ["events appended", String(appended)],
     ["faults", pairs(faults)],
     ["supervision", pairs(supervision)],

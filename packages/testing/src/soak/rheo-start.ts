@@ -48,6 +48,7 @@ export class RheoStart {
     const event = JSON.parse(line) as {
       readonly type: string;
       readonly pid?: number;
+      readonly processes?: number;
       readonly text?: string;
       readonly error?: string;
     }; // as `--json` promises
@@ -56,6 +57,10 @@ export class RheoStart {
     switch (event.type) {
       case "child.started":
         return void this.alive.add(pid);
+      case "ready": // alone: it is its own and only process
+        if (event.processes !== 1) return;
+        this.alive.add(this.pid);
+        return void this.ready.push(this.pid);
       case "child.ready":
         return void this.ready.push(pid);
       case "child.failed":

@@ -1,0 +1,65 @@
+/** A short run of `npm run chaos` on each store: everything goes wrong once, and the checker finds nothing. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { findRedis, whyNoNetwork } from "@rheo/testing/servers";
+import { expect, test } from "vitest";
+
+const CHAOS = fileURLToPath(new URL("../../testing/dist/soak/main.js", import.meta.url));
+const RHEO = fileURLToPath(new URL("../../rheo/dist/main.js", import.meta.url));
+const seed = Number(process.env.RHEO_SEED ?? 20);
+
+const PROCESSES = "kill,stop,block,roll,orphan,thread";
+const LINKS = "kill,link-down,link-drop-out,link-drop-in,link-slow";
+
+interface Report {
+  readonly ok: boolean;
+  readonly violations: readonly string[];
+  readonly appended: number;
+  readonly faults: Readonly<Record<string, number>>;
+}
+
+/** The report, which it prints also when it found something. */
+const chaos = (...args: readonly string[]): Promise<Report> =>
+  new Promise((resolve, reject) => {
+    execFile(process.execPath, [CHAOS, "--json", "--rheo", RHEO, ...args], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+      try {
+        resolve(JSON.parse(stdout));
+      } catch {
+        reject(error ?? new Error(stderr));
+      }
+    });
+  });
+
+const RUNS: readonly (readonly [store: string, seconds: number, faults: string, more: readonly string[]])[] = [
+  ["sqlite", 15, PROCESSES, ["--processes", "3"]],
+  ["postgres", 15, `${PROCESSES},cut,server-kill`, ["--processes", "3"]],
+  ["redis", 15, `${PROCESSES},cut,server-kill`, ["--processes", "3"]],
+  ["postgres", 15, LINKS, ["--hosts", "3", "--processes", "1"]],
+  ["redis", 15, LINKS, ["--hosts", "3", "--processes", "1"]],
+];
+
+/** Why a run is not to be had here; null when it is. In CI it is a failure. */
+const whyNot = (store: string, more: readonly string[]): string | null => {
+  if (process.env.CI === "true") return null;
+  if (store === "redis" && findRedis() === null) return "there is no redis-server";
+  return more.includes("--hosts") ? whyNoNetwork() : null;
+};
+
+test.for(RUNS)(
+  `RHEO_SEED=${seed}: chaos on %s for %d s with %s`,
+  { timeout: 240_000 },
+  async ([store, seconds, faults, more], { skip }) => {
+    const why = whyNot(store, more);
+    if (why !== null) skip(why);
+    const report = await chaos(
+      ...["--store", store, "--seconds", String(seconds), "--faults", faults, "--pace", "2", "--seed", String(seed), ...more],
+    );
+    console.log(
+      `\nchaos on ${store} ${more.join(" ")}, seed ${seed}: ${report.appended} events, ${JSON.stringify(report.faults)}`,
+    );
+    expect(report.violations).toEqual([]);
+    expect(report.appended).toBeGreaterThan(0);
+    const missed = faults.split(",").filter((kind) => report.faults[kind] === 0 && kind !== "thread");
+    expect(missed).toEqual([]);
+  },
+);
