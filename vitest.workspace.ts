@@ -14,6 +14,8 @@ export default defineConfig({
       project("postgres", ["packages/backends/postgres/test/**/*.test.ts"], 120_000),
       // without a server only the test that says so
       project("redis", [`packages/backends/redis/test/**/${findRedis() === null ? "server" : "*"}.test.ts`], 120_000),
+      project("lmdb", ["packages/backends/lmdb/test/**/*.test.ts"], 120_000),
+      project("mongo", ["packages/backends/mongo/test/**/*.test.ts"], 120_000),
       project("runtime", ["packages/runtime/test/**/*.test.ts"], 60_000),
       project("contract", ["packages/testing/test/**/*.test.ts"], 120_000),
       project("pipeline", ["packages/pipeline/test/**/*.test.ts"], 60_000),

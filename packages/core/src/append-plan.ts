@@ -35,7 +35,7 @@ export interface AppendPlan {
 }
 
 /** A partition as it will be. */
-export interface PlannedPartition {
+interface PlannedPartition {
   readonly streamId: number;
   readonly state: PartitionState;
 }

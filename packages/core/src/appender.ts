@@ -9,7 +9,7 @@ import { type Event, type EventInput, toEvent } from "./event.ts";
 import type { Emit } from "./events.ts";
 import type { IdSource } from "./ids.ts";
 import { LIMITS } from "./limits.ts";
-import { parseDate, parseNumber, parseOptions, parseText } from "./options.ts";
+import { parseDate, parseNumber, parseOptions, parseText, unreadable } from "./options.ts";
 import { partitionOfKey } from "./partitioner.ts";
 import { normaliseMetadata, normalisePayload } from "./payload.ts";
 import { parsePartition } from "./query.ts";
@@ -64,7 +64,7 @@ export class Appender {
     try {
       return this.#draft(input);
     } catch (error) {
-      throw RheoError.is(error) ? error.at(index) : error;
+      throw RheoError.is(error) ? error.at(index) : unreadable("event", error).at(index);
     }
   }
 
@@ -109,13 +109,14 @@ export class Appender {
   async #append(stream: string, drafts: readonly Draft[], options: WriteOptions): Promise<Event[]> {
     if (drafts.length === 0) return [];
     checkBatch(drafts);
-    for (;;) {
+    for (let tries = 1; ; tries++) {
       const partitions = this.#partitions.get(stream) ?? (await this.#lookUp(stream));
       throwIfAborted(options.signal);
       const events = this.#route(stream, drafts, partitions);
       const answer = await this.#write({ stream, partitions, events }, options.transaction);
-      if (answer.kind === "rerouted") this.#partitions.set(stream, answer.partitions);
-      else return this.#answered(stream, events, answer);
+      if (answer.kind !== "rerouted") return this.#answered(stream, events, answer);
+      if (tries === MAX_TRIES) throw contradicts(stream);
+      this.#partitions.set(stream, answer.partitions);
     }
   }
 
@@ -235,6 +236,16 @@ export class Appender {
     }
   }
 }
+
+/** A stream may be deleted and made anew with other partitions while an append is under way, but hardly so often. */
+const MAX_TRIES = 10;
+
+const contradicts = (stream: string): RheoError =>
+  new RheoError(
+    "unavailable",
+    `The store says each time anew that stream "${stream}" has other partitions: it was written to by something else, or is damaged. Nothing was written.`,
+    { stream },
+  );
 
 const appendedEvent = (stream: string, event: NewEvent, appended: AppendedEvent | undefined): Event => {
   if (appended === undefined) throw new Error("The backend gave fewer answers than events.");

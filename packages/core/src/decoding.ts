@@ -15,6 +15,6 @@ export const decoderOf = (stream: StreamRef<unknown, unknown>): Decode => {
 
 /** What an event that cannot be decoded gets: another try if an upcaster failed, which can be mended; else none would help. */
 export const undecodable = (cause: unknown): Outcome =>
-  RheoError.is(cause, "invalid_payload")
+  RheoError.is(cause, "invalid_payload") && cause.details.path === undefined // of what is damaged it says which part
     ? retry(cause)
     : reject(`The stored event cannot be decoded: ${failureText(cause, "unreadable").reason}`);

@@ -1,3 +1,6 @@
+import { RheoError } from "./errors.ts";
+import { cleanText } from "./text.ts";
+
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
@@ -70,14 +73,52 @@ const parseRecord = (stream: string, record: EventRecord): Event =>
     stream,
     partition: record.partition,
     sequence: record.sequence,
-    timestamp: new Date(record.timestampMs),
+    timestamp: parseTime(stream, record),
     type: record.type,
     key: record.key,
-    metadata: parseMetadata(record.metadata),
-    payload: deepFreeze(JSON.parse(record.payload) as Json), // JSON.parse gives JSON
+    metadata: parseMetadata(stream, record),
+    payload: deepFreeze(parseText(stream, record, "payload")),
   });
 
-const parseMetadata = (text: string): Metadata => (text === "{}" ? NO_METADATA : deepFreeze(JSON.parse(text) as Metadata)); // written by append only
+const parseTime = (stream: string, record: EventRecord): Date => {
+  const timestamp = new Date(record.timestampMs);
+  if (Number.isNaN(timestamp.getTime())) throw damagedEvent(stream, record, "timestampMs");
+  return timestamp;
+};
+
+const parseMetadata = (stream: string, record: EventRecord): Metadata => {
+  if (record.metadata === "{}") return NO_METADATA;
+  const value = parseText(stream, record, "metadata");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw damagedEvent(stream, record, "metadata");
+  return deepFreeze(value as Metadata); // flat, as append checked
+};
+
+const parseText = (stream: string, record: EventRecord, part: "payload" | "metadata"): Json => {
+  try {
+    return JSON.parse(record[part]) as Json; // JSON.parse gives JSON
+  } catch (cause) {
+    throw damagedEvent(stream, record, part, cause);
+  }
+};
+
+/** How much of a text that is no JSON is shown, in characters. */
+const SHOWN = 500;
+
+const damagedEvent = (
+  stream: string,
+  record: EventRecord,
+  part: "payload" | "metadata" | "timestampMs",
+  cause?: unknown,
+): RheoError => {
+  const { id, partition, sequence } = record;
+  return new RheoError(
+    "invalid_payload",
+    `The stored ${part} of ${stream}/${partition}@${sequence} (event ${JSON.stringify(id)}) is not what append writes: the store was written to by something else, or is damaged. ` +
+      `Mend it there, or read on after it. It holds: ${cleanText(String(record[part]), SHOWN)}`,
+    { stream, id, partition, sequence, path: part },
+    { cause },
+  );
+};
 
 /** Freezes a tree of plain JSON in place. */
 export const deepFreeze = <Value>(value: Value): Value => {

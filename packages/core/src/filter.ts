@@ -4,6 +4,7 @@
  */
 import { RheoError } from "./errors.ts";
 import { type Event, type EventRecord, type Json, toEvent } from "./event.ts";
+import { readable } from "./options.ts";
 
 type Scalar = null | boolean | number | string;
 
@@ -44,6 +45,8 @@ export type Matcher = (stream: string, record: EventRecord) => boolean;
 
 const MAX_DEPTH = 16;
 const MAX_CONDITIONS = 256;
+/** Filters and values in one filter: what is shared by many parts counts with each. */
+const MAX_NODES = 20_000;
 const MAX_LIST = 1_000;
 const MAX_SEGMENTS = 32;
 const MAX_PATH = 1_024;
@@ -59,25 +62,37 @@ const SHORT: Readonly<Record<string, string>> = Object.assign(Object.create(null
 type Test = (event: Event) => boolean;
 
 /** Checks a filter and returns a detached copy of it, safe to store as JSON. @throws invalid_query */
-export const parseFilter = (value: unknown): Filter => {
-  compile(value, "where", 0, { left: MAX_CONDITIONS });
-  return JSON.parse(JSON.stringify(value)) as Filter; // compile() accepted nothing that JSON alters
-};
+export const parseFilter = (value: unknown): Filter =>
+  readable(
+    () => {
+      compile(value, "where", 0, { left: MAX_CONDITIONS, nodes: MAX_NODES });
+      return JSON.parse(JSON.stringify(value)) as Filter; // compile() accepted nothing that JSON alters
+    },
+    (cause) =>
+      new RheoError("invalid_query", "where: it cannot be read; it threw when it was looked at.", { path: "where" }, { cause }),
+  );
 
 /** @throws invalid_query */
 export const compileFilter = (filter: Filter | null): Matcher => {
   if (filter === null) return () => true;
-  const test = compile(filter, "where", 0, { left: MAX_CONDITIONS });
+  const test = compile(filter, "where", 0, { left: MAX_CONDITIONS, nodes: MAX_NODES });
   return (stream, record) => test(toEvent(stream, record));
 };
+
+/** What of a filter may still come. */
+interface Budget {
+  left: number;
+  nodes: number;
+}
 
 const fail = (path: string, problem: string): never => {
   throw new RheoError("invalid_query", `${path}: ${problem}`, { path });
 };
 
-const compile = (value: unknown, at: string, depth: number, budget: { left: number }): Test => {
+const compile = (value: unknown, at: string, depth: number, budget: Budget): Test => {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return fail(at, "a filter is an object of path: condition.");
+  spend(at, budget);
   if (depth > MAX_DEPTH) return fail(at, `a filter nests at most ${MAX_DEPTH} deep.`);
   const tests: Test[] = [];
   for (const [name, part] of Object.entries(value)) {
@@ -87,19 +102,24 @@ const compile = (value: unknown, at: string, depth: number, budget: { left: numb
   return (event) => tests.every((test) => test(event));
 };
 
-const compileEntry = (name: string, part: unknown, at: string, depth: number, budget: { left: number }): Test => {
+const spend = (at: string, budget: Budget): void => {
+  if (budget.nodes-- <= 0) fail(at, `a filter has at most ${MAX_NODES} parts.`);
+};
+
+const compileEntry = (name: string, part: unknown, at: string, depth: number, budget: Budget): Test => {
   if (name === "where") return compile(part, at, depth, budget);
   if (name === "not") {
     const test = compile(part, at, depth, budget);
     return (event) => !test(event);
   }
   if (name !== "and" && name !== "or") return compileCondition(name, part, at, budget);
-  if (!Array.isArray(part) || part.length === 0) return fail(at, `"${name}" takes a list of at least one filter.`);
-  const tests = part.map((item, index) => compile(item, `${at}[${index}]`, depth, budget));
+  if (!Array.isArray(part) || part.length === 0 || part.length > MAX_LIST)
+    return fail(at, `"${name}" takes a list of 1 to ${MAX_LIST} filters.`);
+  const tests = Array.from(part as unknown[], (item, index) => compile(item, `${at}[${index}]`, depth, budget));
   return name === "and" ? (event) => tests.every((test) => test(event)) : (event) => tests.some((test) => test(event));
 };
 
-const compileCondition = (path: string, part: unknown, at: string, budget: { left: number }): Test => {
+const compileCondition = (path: string, part: unknown, at: string, budget: Budget): Test => {
   const read = reader(path, at);
   if (typeof part !== "object" || part === null || Array.isArray(part)) {
     return compileOperator(read, "eq", part, at, budget);
@@ -116,18 +136,18 @@ const compileCondition = (path: string, part: unknown, at: string, budget: { lef
 
 type Read = (event: Event) => Json | undefined;
 
-const compileOperator = (read: Read, operator: Operator, operand: unknown, at: string, budget: { left: number }): Test => {
+const compileOperator = (read: Read, operator: Operator, operand: unknown, at: string, budget: Budget): Test => {
   if (budget.left-- <= 0) return fail(at, `a filter has at most ${MAX_CONDITIONS} conditions.`);
   switch (operator) {
     case "eq":
     case "ne": {
-      const wanted = parseJson(operand, at, 0);
+      const wanted = parseJson(operand, at, 0, budget);
       return operator === "eq" ? (event) => sameJson(read(event), wanted) : (event) => !sameJson(read(event), wanted);
     }
     case "in":
     case "nin": {
       if (!Array.isArray(operand) || operand.length > MAX_LIST) return fail(at, `takes a list of at most ${MAX_LIST} values.`);
-      const wanted = operand.map((item, index) => parseJson(item, `${at}[${index}]`, 0));
+      const wanted = Array.from(operand as unknown[], (item, index) => parseJson(item, `${at}[${index}]`, 0, budget));
       const isIn: Test = (event) => {
         const found = read(event);
         return wanted.some((item) => sameJson(found, item));
@@ -139,7 +159,7 @@ const compileOperator = (read: Read, operator: Operator, operand: unknown, at: s
       return (event) => (read(event) !== undefined) === operand;
     case "startsWith": {
       if (typeof operand !== "string") return fail(at, "takes a string.");
-      parseJson(operand, at, 0);
+      parseJson(operand, at, 0, budget);
       return (event) => {
         const found = read(event);
         return typeof found === "string" && found.startsWith(operand);
@@ -149,15 +169,21 @@ const compileOperator = (read: Read, operator: Operator, operand: unknown, at: s
     case "gte":
     case "lt":
     case "lte":
-      return compileComparison(read, operator, operand, at);
+      return compileComparison(read, operator, operand, at, budget);
     default:
       return operator satisfies never;
   }
 };
 
-const compileComparison = (read: Read, operator: "gt" | "gte" | "lt" | "lte", operand: unknown, at: string): Test => {
+const compileComparison = (
+  read: Read,
+  operator: "gt" | "gte" | "lt" | "lte",
+  operand: unknown,
+  at: string,
+  budget: Budget,
+): Test => {
   if (typeof operand !== "number" && typeof operand !== "string") return fail(at, "takes a number or a string.");
-  parseJson(operand, at, 0);
+  parseJson(operand, at, 0, budget);
   const holds = { gt: (n: number) => n > 0, gte: (n: number) => n >= 0, lt: (n: number) => n < 0, lte: (n: number) => n <= 0 }[
     operator
   ];
@@ -169,16 +195,20 @@ const compileComparison = (read: Read, operator: "gt" | "gte" | "lt" | "lte", op
 };
 
 /** An operand that JSON carries exactly. */
-const parseJson = (value: unknown, at: string, depth: number): Json => {
+const parseJson = (value: unknown, at: string, depth: number, budget: Budget): Json => {
+  spend(at, budget);
   if (value === null || typeof value === "boolean") return value;
   if (typeof value === "number" && Number.isFinite(value)) return value === 0 ? 0 : value;
   if (typeof value === "string" && value.isWellFormed()) return value;
   if (depth > MAX_DEPTH || typeof value !== "object") return fail(at, "not a JSON value that can be compared with.");
-  if (Array.isArray(value)) return value.map((item, index) => parseJson(item, `${at}[${index}]`, depth + 1));
+  if (Array.isArray(value)) {
+    if (value.length > budget.nodes) return fail(at, `a filter has at most ${MAX_NODES} parts.`);
+    return Array.from(value as unknown[], (item, index) => parseJson(item, `${at}[${index}]`, depth + 1, budget));
+  }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null)
     return fail(at, "not a plain JSON value. Compare dates as the text they are stored as.");
-  for (const [name, item] of Object.entries(value)) parseJson(item, `${at}.${name}`, depth + 1);
+  for (const [name, item] of Object.entries(value)) parseJson(item, `${at}.${name}`, depth + 1, budget);
   return value as Json; // every part was checked
 };
 

@@ -58,7 +58,7 @@ export const DEFAULT_GROUP: ResolvedGroupOptions = {
   maxInflight: null,
 };
 
-const GROUP_OPTION_NAMES = ["maxAttempts", "leaseMs", "retry", "ordering", "filter", "maxInflight"] as const;
+export const GROUP_OPTION_NAMES = ["maxAttempts", "leaseMs", "retry", "ordering", "filter", "maxInflight"] as const;
 
 /** Fills in what is absent from `base`. @throws invalid_option, invalid_query */
 export const parseGroupOptions = (value: unknown, base: ResolvedGroupOptions): ResolvedGroupOptions => {

@@ -23,7 +23,16 @@ export { assignmentStream, retentionStream } from "./internal-streams.ts";
 export { internalsOf, type RheoInternals } from "./internals.ts";
 export { LIMITS } from "./limits.ts";
 export { parseName } from "./names.ts";
-export { parseBoolean, parseChoice, parseNumber, parseOptions, parseSignal, parseText } from "./options.ts";
+export {
+  parseBoolean,
+  parseChoice,
+  parseNumber,
+  parseOptions,
+  parseSignal,
+  parseText,
+  readable,
+  unreadable,
+} from "./options.ts";
 export { failureText } from "./outcome.ts";
 export { murmur2, partitionOfKey } from "./partitioner.ts";
 export { normaliseMetadata, normalisePayload } from "./payload.ts";

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { Backend } from "./backend.ts";
 import { RheoError } from "./errors.ts";
+import { withoutPasswords } from "./without-passwords.ts";
 
 const PACKAGES: Readonly<Record<string, string>> = {
   memory: "@rheo/memory",
@@ -27,7 +28,7 @@ export const backendFromUrl = async (url: string): Promise<Backend> => {
     const known = Object.keys(PACKAGES).map((word) => `${word}:`);
     throw new RheoError(
       "invalid_option",
-      `A store URL starts with one of ${known.join(" ")}; got ${JSON.stringify(url.slice(0, 30))}.`,
+      `A store URL starts with one of ${known.join(" ")}; got ${JSON.stringify(withoutPasswords(String(url)).slice(0, 30))}.`,
     );
   }
   const module = await load(name);

@@ -1,6 +1,7 @@
 import { RheoError } from "./errors.ts";
 import type { Json, Metadata } from "./event.ts";
 import { LIMITS } from "./limits.ts";
+import { readable } from "./options.ts";
 import { isStorable } from "./text.ts";
 
 /** A value as stored: its JSON text, and what every reader gets, deep-frozen. */
@@ -36,7 +37,10 @@ type Path = (string | number)[];
 
 const normalise = (root: string, input: unknown): Normalised<Json> => {
   const path: Path = [root];
-  const value = copy(input, path, []);
+  const value = readable(
+    () => copy(input, path, { above: [], left: LIMITS.maxEventBytes / 2 }),
+    (cause) => unreadablePart(path, cause),
+  );
   if (value === undefined) return fail(path, "undefined is not a JSON value; use null");
   const text = JSON.stringify(value);
   // JSON.stringify escapes U+0000 and lone surrogates, so that text without an escape needs no second look
@@ -45,13 +49,26 @@ const normalise = (root: string, input: unknown): Normalised<Json> => {
 };
 
 const fail = (path: Path, problem: string, cause?: unknown): never => {
-  const shown = path.map((part, depth) => (typeof part === "number" ? `[${part}]` : depth === 0 ? part : `.${part}`)).join("");
-  const bounded = shown.slice(0, 1_000);
-  throw new RheoError("invalid_payload", `${bounded.toWellFormed()}: ${problem}.`, { path: bounded }, { cause });
+  throw failureAt(path, problem, cause);
 };
 
-/** `above`: the objects that contain this value, to find cycles. */
-const copy = (input: unknown, path: Path, above: object[]): Json | undefined => {
+const unreadablePart = (path: Path, cause: unknown): RheoError =>
+  failureAt(path, "it cannot be read; it threw when it was looked at", cause);
+
+const failureAt = (path: Path, problem: string, cause: unknown): RheoError => {
+  const shown = path.map((part, depth) => (typeof part === "number" ? `[${part}]` : depth === 0 ? part : `.${part}`)).join("");
+  const bounded = shown.slice(0, 1_000);
+  return new RheoError("invalid_payload", `${bounded.toWellFormed()}: ${problem}.`, { path: bounded }, { cause });
+};
+
+/** `above`: the objects that contain a value, to find cycles. `left`: values that may still come, as each takes two bytes at least. */
+interface Walk {
+  readonly above: object[];
+  left: number;
+}
+
+const copy = (input: unknown, path: Path, walk: Walk): Json | undefined => {
+  if (walk.left-- <= 0) return fail(path, `more values than an event of ${LIMITS.maxEventBytes} bytes can hold`);
   const value = typeof input === "object" && input !== null ? unwrap(input, path) : input;
   switch (typeof value) {
     case "string":
@@ -62,7 +79,7 @@ const copy = (input: unknown, path: Path, above: object[]): Json | undefined => 
       if (!Number.isFinite(value)) return fail(path, `${value} is not a JSON number`);
       return value === 0 ? 0 : value;
     case "object":
-      return value === null ? null : copyObject(value, path, above);
+      return value === null ? null : copyObject(value, path, walk);
     case "bigint":
       return fail(path, "a BigInt is not a JSON value; use a string");
     case "function":
@@ -85,32 +102,33 @@ const unwrap = (value: object, path: Path): unknown => {
   }
 };
 
-const copyObject = (value: object, path: Path, above: object[]): Json => {
+const copyObject = (value: object, path: Path, walk: Walk): Json => {
+  const { above } = walk;
   if (above.length >= LIMITS.payloadDepth) return fail(path, `nested more than ${LIMITS.payloadDepth} deep`);
   if (above.includes(value)) return fail(path, "a cycle");
   above.push(value);
-  const copied = Array.isArray(value) ? copyArray(value, path, above) : copyRecord(value, path, above);
+  const copied = Array.isArray(value) ? copyArray(value, path, walk) : copyRecord(value, path, walk);
   above.pop();
   return copied;
 };
 
-const copyArray = (value: readonly unknown[], path: Path, above: object[]): Json => {
+const copyArray = (value: readonly unknown[], path: Path, walk: Walk): Json => {
   const items: Json[] = [];
   for (let index = 0; index < value.length; index++) {
     path.push(index);
-    const item = copy(value[index], path, above);
+    const item = copy(value[index], path, walk);
     items.push(item === undefined ? fail(path, "undefined inside an array; use null") : item);
     path.pop();
   }
   return Object.freeze(items);
 };
 
-const copyRecord = (value: object, path: Path, above: object[]): Json => {
+const copyRecord = (value: object, path: Path, walk: Walk): Json => {
   checkKind(value, path);
   const fields: Record<string, Json> = {};
   for (const name of Object.keys(value)) {
     path.push(name);
-    const item = copy((value as Readonly<Record<string, unknown>>)[name], path, above); // an own name of it
+    const item = copy((value as Readonly<Record<string, unknown>>)[name], path, walk); // an own name of it
     path.pop();
     if (item === undefined) continue;
     if (name === "__proto__")

@@ -4,7 +4,7 @@ import type { EventRecord } from "./event.ts";
 import { compileFilter, type Filter, type Matcher, parseFilter } from "./filter.ts";
 import { parsePartitionMap } from "./group.ts";
 import { LIMITS } from "./limits.ts";
-import { parseChoice, parseDate, parseNumber, parseOptions, parseText } from "./options.ts";
+import { parseChoice, parseDate, parseList, parseNumber, parseOptions, parseText, show } from "./options.ts";
 
 /** What `query`, `scan` and `replay` take: every part given must hold. */
 export interface Query {
@@ -53,6 +53,7 @@ export const MATCH_NAMES = [
   "untilSequence",
 ] as const;
 const NAMES = [...MATCH_NAMES, "order", "limit"] as const;
+export const QUERY_NAMES: readonly (keyof Query)[] = NAMES;
 
 /** @throws invalid_query, invalid_option, invalid_partition */
 export const parseQuery = (value: unknown, partitions: number): EventQuery => {
@@ -89,19 +90,14 @@ const parseBounds = (name: string, value: unknown, partitions: number, absent: n
 /** @throws invalid_partition */
 export const parsePartition = (value: unknown, partitions: number): number => {
   if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value < partitions) return value;
-  throw new RheoError(
-    "invalid_partition",
-    `There is no partition ${JSON.stringify(value) ?? "undefined"}; they go from 0 to ${partitions - 1}.`,
-  );
+  throw new RheoError("invalid_partition", `There is no partition ${show(value)}; they go from 0 to ${partitions - 1}.`);
 };
 
 /** @throws invalid_partition, invalid_option */
 export const parsePartitions = (value: unknown, partitions: number): readonly number[] | null => {
   if (value === undefined || value === "all" || value === null) return null;
-  if (!Array.isArray(value) || value.length === 0) {
-    throw new RheoError("invalid_option", "partitions is a list of at least one partition number.", { path: "partitions" });
-  }
-  return [...new Set(value.map((partition) => parsePartition(partition, partitions)))].sort((a, b) => a - b);
+  const list = parseList("partitions", value, { min: 1, max: LIMITS.partitions });
+  return [...new Set(list.map((partition) => parsePartition(partition, partitions)))].sort((a, b) => a - b);
 };
 
 /** Whether an event is within a query's time bounds and passes its filter. Partition and sequence are the reader's part. */

@@ -3,6 +3,7 @@
  * there is, so that pages neither skip nor repeat, whatever is appended meanwhile.
  */
 import type { Backend, Watermark } from "./backend.ts";
+import { RheoError } from "./errors.ts";
 import { type Event, type EventRecord, toEvent } from "./event.ts";
 import type { Matcher } from "./filter.ts";
 import { LIMITS } from "./limits.ts";
@@ -20,16 +21,26 @@ export interface Page {
   readonly nextCursor: string | null;
 }
 
-/** Reads one page from `cursor` on. */
-export const readPage = async (backend: Backend, stream: string, query: EventQuery, cursor?: unknown): Promise<Page> => {
+/**
+ * Reads one page from `cursor` on. Before an event that cannot be read a page ends (and the next throws), so that what is before it is had;
+ * or, for who asks for no other page, it throws at once.
+ */
+export const readPage = async (
+  backend: Backend,
+  stream: string,
+  query: EventQuery,
+  cursor?: unknown,
+  atDamage: "throw" | "stop" = "stop",
+): Promise<Page> => {
   const lanes = await openLanes(
     backend,
     stream,
     query,
     cursor === undefined || cursor === null ? null : decodeCursor(stream, query, cursor),
   );
-  const events = await takeMerged(lanes, stream, query);
-  const more = lanes.some((lane) => lane.head !== null);
+  const { events, damage } = await takeMerged(lanes, stream, query);
+  if (damage !== null && atDamage === "throw") throw damage.cause;
+  const more = damage !== null || lanes.some((lane) => lane.head !== null);
   return { events, nextCursor: more ? encodeCursor(stream, query, positionsOf(lanes, query)) : null };
 };
 
@@ -41,8 +52,8 @@ export const readOn = async (
   positions: readonly (number | null)[] | null,
 ): Promise<{ events: Event[]; positions: (number | null)[]; more: boolean }> => {
   const lanes = await openLanes(backend, stream, query, positions);
-  const events = await takeMerged(lanes, stream, query);
-  return { events, positions: positionsOf(lanes, query), more: lanes.some((lane) => lane.head !== null) };
+  const { events, damage } = await takeMerged(lanes, stream, query);
+  return { events, positions: positionsOf(lanes, query), more: damage !== null || lanes.some((lane) => lane.head !== null) };
 };
 
 /** How many events match, counted up to `most`. */
@@ -83,15 +94,25 @@ const openLanes = async (
   return lanes;
 };
 
-const takeMerged = async (lanes: readonly Lane[], stream: string, query: EventQuery): Promise<Event[]> => {
+/** `damage`: what stopped it before an event that cannot be read. As the first of all it is thrown. */
+const takeMerged = async (
+  lanes: readonly Lane[],
+  stream: string,
+  query: EventQuery,
+): Promise<{ readonly events: Event[]; readonly damage: { readonly cause: RheoError } | null }> => {
   const events: Event[] = [];
-  while (events.length < query.limit) {
-    const next = pickNext(lanes, query.order);
-    if (next?.head == null) break;
-    events.push(toEvent(stream, next.head));
-    await next.advance();
+  try {
+    while (events.length < query.limit) {
+      const next = pickNext(lanes, query.order);
+      if (next?.head == null) break;
+      events.push(toEvent(stream, next.head));
+      await next.advance();
+    }
+  } catch (cause) {
+    if (events.length > 0 && RheoError.is(cause, "invalid_payload")) return { events, damage: { cause } };
+    throw cause;
   }
-  return events;
+  return { events, damage: null };
 };
 
 const pickNext = (lanes: readonly Lane[], order: "asc" | "desc"): Lane | null => {

@@ -272,7 +272,7 @@ export class Rheo implements AsyncDisposable {
 
   /** Matching events, at most `limit`. @throws stream_not_found, invalid_query, invalid_option, invalid_partition */
   async query<Output = Json>(stream: StreamRef<Output>, query: Query = {}): Promise<Event<Output>[]> {
-    return (await this.queryPage(stream, query)).events;
+    return (await log.queryPage(this.#context, stream, query, "throw")).events as Event<Output>[]; // of the schema's output
   }
 
   /** One page, and the cursor of the next, which is good for the same query only. @throws as {@link query} */

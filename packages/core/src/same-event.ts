@@ -9,4 +9,11 @@ export const isSameEvent = (stored: EventRecord, event: NewEvent): boolean =>
   isSameText(stored.payload, event.payload) &&
   isSameText(stored.metadata, event.metadata);
 
-const isSameText = (a: string, b: string): boolean => a === b || sameJson(JSON.parse(a), JSON.parse(b));
+const isSameText = (stored: string, given: string): boolean => {
+  if (stored === given) return true;
+  try {
+    return sameJson(JSON.parse(stored), JSON.parse(given));
+  } catch {
+    return false; // what is stored is damaged
+  }
+};

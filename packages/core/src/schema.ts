@@ -2,7 +2,7 @@ import { RheoError } from "./errors.ts";
 import type { Event, EventInput, Json } from "./event.ts";
 import { LIMITS } from "./limits.ts";
 import { parseName } from "./names.ts";
-import { parseNumber, parseOptions } from "./options.ts";
+import { parseNumber, parseOptions, readable, unreadable } from "./options.ts";
 import { normalisePayload } from "./payload.ts";
 
 /** The part of a Standard Schema (standardschema.dev) that is used: zod, valibot, arktype and others all have it. */
@@ -117,7 +117,13 @@ export const withVersion = (stream: StreamRef<unknown, unknown>, metadata: Event
 
 /** @throws invalid_name */
 export const streamName = (stream: StreamRef<unknown, unknown>): string =>
-  parseName("stream", typeof stream === "object" && stream !== null ? stream.name : stream);
+  parseName(
+    "stream",
+    readable(
+      () => (typeof stream === "object" && stream !== null ? stream.name : stream),
+      (cause) => unreadable("stream", cause),
+    ),
+  );
 
 /** The payload as the stream's schema gives it back. @throws invalid_payload - with the path of the first issue */
 export const applySchema = async (stream: StreamRef<unknown, unknown>, payload: unknown): Promise<unknown> => {

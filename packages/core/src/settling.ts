@@ -3,6 +3,7 @@ import type { RenewAnswer, RenewRequest, Settlement, SettleOutcome, SettleResult
 import { RheoError } from "./errors.ts";
 import type { LeaseRef, Renewal, SettleAnswer } from "./lease.ts";
 import { parseName } from "./names.ts";
+import { readable } from "./options.ts";
 
 /** Items of one group: where each came from, and what goes to the port. */
 export interface GroupBatch<Part> {
@@ -11,27 +12,29 @@ export interface GroupBatch<Part> {
   readonly parts: { readonly part: Part; readonly indexes: number[] }[];
 }
 
+/** What settling and renewing need of a lease, read once. */
+export type HeldLease = LeaseRef & { readonly consumerId: string | null };
+
 /** @throws invalid_option - not a lease */
-export const parseLease = (lease: unknown, index: number): LeaseRef => {
-  const fits =
-    typeof lease === "object" &&
-    lease !== null &&
-    "partition" in lease &&
-    Number.isSafeInteger(lease.partition) &&
-    (lease.partition as number) >= 0 &&
-    "sequence" in lease &&
-    Number.isSafeInteger(lease.sequence) &&
-    (lease.sequence as number) >= 1 &&
-    "token" in lease &&
-    Number.isSafeInteger(lease.token) &&
-    (lease.token as number) >= 1 &&
-    "stream" in lease &&
-    "group" in lease;
-  if (!fits) throw new RheoError("invalid_option", `Item ${index} is not a lease. Pass what fetch returned.`, { index });
-  parseName("stream", lease.stream);
-  parseName("group", lease.group);
-  return lease as LeaseRef; // field by field above
+export const parseLease = (lease: unknown, index: number): HeldLease => {
+  const notOne = (cause?: unknown): RheoError =>
+    new RheoError("invalid_option", `Item ${index} is not a lease. Pass what fetch returned.`, { index }, { cause });
+  if (typeof lease !== "object" || lease === null) throw notOne();
+  const read = (name: string): unknown => readable(() => Reflect.get(lease, name), notOne);
+  const [partition, sequence, token, attempt, consumerId] = ["partition", "sequence", "token", "attempt", "consumerId"].map(read);
+  if (!isWhole(partition, 0) || !isWhole(sequence, 1) || !isWhole(token, 1)) throw notOne();
+  return {
+    stream: parseName("stream", read("stream")),
+    group: parseName("group", read("group")),
+    partition,
+    sequence,
+    token,
+    ...(isWhole(attempt, 1) ? { attempt } : {}),
+    consumerId: typeof consumerId === "string" ? parseName("consumer", consumerId) : null,
+  };
 };
+
+const isWhole = (value: unknown, min: number): value is number => Number.isSafeInteger(value) && (value as number) >= min; // just checked
 
 type Collected<Part extends { readonly sequences: number[] }> = Map<string, GroupBatch<Part>>;
 

@@ -9,7 +9,7 @@ import type {
   PartitionProgress,
   Watermark,
 } from "./backend.ts";
-import { type Event, toEvent } from "./event.ts";
+import { type Event, type EventRecord, toEvent } from "./event.ts";
 import type { ResolvedGroupOptions } from "./group.ts";
 
 export interface PartitionLag {
@@ -199,7 +199,7 @@ export interface DeadLetterInfo {
   readonly consumerId: string;
   readonly firstFailedAt: Date;
   readonly deadAt: Date;
-  /** Null when the event was trimmed. */
+  /** Null when the event was trimmed, or what is stored of it cannot be read. */
   readonly event: Event | null;
 }
 
@@ -215,5 +215,13 @@ export const toDeadLetterInfo = (stream: string, group: string, letter: DeadLett
   consumerId: letter.consumerId,
   firstFailedAt: new Date(letter.firstFailedAtMs),
   deadAt: new Date(letter.deadAtMs),
-  event: letter.event === null ? null : toEvent(stream, letter.event),
+  event: letter.event === null ? null : readable(stream, letter.event),
 });
+
+const readable = (stream: string, record: EventRecord): Event | null => {
+  try {
+    return toEvent(stream, record);
+  } catch {
+    return null; // it may be dead for that very reason, which `reason` gives
+  }
+};

@@ -1,4 +1,11 @@
+import { execFile } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { FrozenClock, Rheo, RheoError } from "@rheo/core";
 import { memory } from "@rheo/memory";
 import { expect, test } from "vitest";
@@ -16,7 +23,23 @@ test("instances are named and share nothing but a store that both were given", a
 
 test("a store URL that names no package, or one that is not installed, says what to do", async () => {
   await expect(Rheo.open("mysql://x")).rejects.toMatchObject({ code: "invalid_option" });
-  await expect(Rheo.open("mongodb://x")).rejects.toThrow(/npm install @rheo\/mongo/);
+  // a core that lies alone, as in a project of a user
+  const folder = mkdtempSync(join(tmpdir(), "rheo-alone-"));
+  try {
+    cpSync(fileURLToPath(new URL("../dist", import.meta.url)), join(folder, "dist"), { recursive: true });
+    cpSync(dirname(createRequire(import.meta.url).resolve("eventemitter3")), join(folder, "node_modules/eventemitter3"), {
+      recursive: true,
+    });
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    writeFileSync(
+      join(folder, "open.js"),
+      'import { Rheo } from "./dist/index.js"; await Rheo.open("mongodb://x").catch((error) => console.log(error.code, error.message));',
+    );
+    const { stdout } = await promisify(execFile)(process.execPath, ["open.js"], { cwd: folder });
+    expect(stdout).toMatch(/^unsupported .*npm install @rheo\/mongo/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test.each([

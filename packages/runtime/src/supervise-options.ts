@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { ResourceLimits } from "node:worker_threads";
 import { type Rheo, RheoError } from "@rheo/core";
-import { LIMITS, parseChoice, parseNumber, parseOptions } from "@rheo/core/internal";
+import { internalsOf, LIMITS, parseChoice, parseNumber, parseOptions, readable, unreadable } from "@rheo/core/internal";
 import { type ConsumerDefinition, type ConsumerOptions, defineConsumer } from "./consumer.ts";
 import type { Logger } from "./handler.ts";
 import { contained } from "./logger.ts";
@@ -80,7 +80,7 @@ export const parseSuperviseOptions = (options: SuperviseOptions): SuperviseSetti
   const restart = parseOptions("restart", raw.restart, ["minMs", "maxMs"]);
   const threads = Math.min(DEFAULT_MAX_THREADS, Math.max(2, availableParallelism() - 1));
   return {
-    rheo: options.rheo,
+    rheo: parseRheo(raw.rheo),
     ...parseWork("", raw),
     threads: parseNumber("threads", raw.threads, { min: 1, max: MAX_THREADS, fallback: threads }),
     strategy: parseChoice("strategy", raw.strategy, ["one_for_one", "one_for_all", "rest_for_one"], "one_for_one"),
@@ -89,14 +89,54 @@ export const parseSuperviseOptions = (options: SuperviseOptions): SuperviseSetti
     minMs: parseNumber("restart.minMs", restart.minMs, { min: 0, max: LIMITS.durationMs, fallback: DEFAULT_RESTART.minMs }),
     maxMs: parseNumber("restart.maxMs", restart.maxMs, { min: 0, max: LIMITS.durationMs, fallback: DEFAULT_RESTART.maxMs }),
     stopTimeoutMs: parseNumber("stopTimeoutMs", raw.stopTimeoutMs, { min: 0, max: LIMITS.durationMs, fallback: STOP_TIMEOUT_MS }),
-    resourceLimits: options.resourceLimits ?? null,
+    resourceLimits: parseResourceLimits(raw.resourceLimits),
     signal: parseSignal(raw.signal),
-    logger: contained(options.logger ?? console),
+    logger: contained(parseLogger(raw.logger)),
   };
 };
 
+const parseRheo = (value: unknown): Rheo => {
+  try {
+    internalsOf(Object(value));
+    return value as Rheo; // only an instance has internals
+  } catch (cause) {
+    throw new RheoError(
+      "invalid_option",
+      "rheo is an open instance, of the same copy of @rheo/core.",
+      { path: "rheo" },
+      { cause },
+    );
+  }
+};
+
+const parseLogger = (value: unknown): Logger => {
+  if (value === undefined) return console;
+  if (typeof value === "object" && value !== null) return value as Logger; // what it lacks loses its lines
+  throw new RheoError("invalid_option", "logger has debug, info, warn and error.", { path: "logger" });
+};
+
+const parseResourceLimits = (value: unknown): ResourceLimits | null => {
+  if (value === undefined) return null;
+  const raw = parseOptions("resourceLimits", value, LIMIT_NAMES);
+  for (const name of LIMIT_NAMES)
+    if (raw[name] !== undefined)
+      parseNumber(`resourceLimits.${name}`, raw[name], { min: 0, max: Number.MAX_SAFE_INTEGER, integer: false });
+  return raw as ResourceLimits; // number by number above
+};
+
+const LIMIT_NAMES = ["maxYoungGenerationSizeMb", "maxOldGenerationSizeMb", "codeRangeSizeMb", "stackSizeMb"] as const;
+
 /** What is to be run: the same in the options of `supervise` and in a config. @throws invalid_option, invalid_name */
 export const parseWork = (
+  what: string,
+  given: { readonly consumers?: unknown; readonly retention?: unknown },
+): Pick<SuperviseSettings, "consumers" | "retention"> =>
+  readable(
+    () => readWork(what, given),
+    (cause) => unreadable(`${what}consumers and retention`, cause),
+  );
+
+const readWork = (
   what: string,
   { consumers, retention = [] }: { readonly consumers?: unknown; readonly retention?: unknown },
 ): Pick<SuperviseSettings, "consumers" | "retention"> => {

@@ -41,7 +41,7 @@ test("whoever comes after members that died while they took over can have every 
   const claims: Claim[] = [];
   for (let again = 0; claims.length < PARTITIONS && again < 2 * PARTITIONS; again++)
     claims.push(...(await heir.take(PARTITIONS - claims.length)));
-  expect(claims.map(({ sequence }) => sequence).sort()).toEqual([1, 2, 3, 4]);
+  expect(claims.map(({ sequence }) => sequence).sort((a, b) => a - b)).toEqual([1, 2, 3, 4]);
   expect(await heir.renew("partitions", claims)).toEqual([null, null, null, null]);
   await backend.close();
 });

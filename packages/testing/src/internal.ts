@@ -3,6 +3,7 @@ export { content, type FilterCase, filter, filterCases } from "./arbitraries.ts"
 export { writeCodeBlocks, writeReadme } from "./code-blocks.ts";
 export type { ContractCase } from "./contract/case.ts";
 export { contractCases } from "./contract/cases.ts";
+export { runCase } from "./contract/describe-backend.ts";
 export { runStorm, type StormOptions, type StormResult } from "./crashes/storm.ts";
 export { Witness } from "./crashes/witness.ts";
 export { firstSeed, runs } from "./environment.ts";

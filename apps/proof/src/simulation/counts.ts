@@ -31,7 +31,7 @@ export const COUNTED = [
   "groupChanges",
 ] as const;
 
-export type Count = (typeof COUNTED)[number];
+type Count = (typeof COUNTED)[number];
 export type Counts = Record<Count, number>;
 
 export const noCounts = (): Counts => Object.fromEntries(COUNTED.map((name) => [name, 0])) as Counts; // each of them

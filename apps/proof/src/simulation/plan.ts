@@ -56,7 +56,7 @@ export interface FaultPlan {
   readonly skewMs: number;
 }
 
-export interface OperatorPlan {
+interface OperatorPlan {
   readonly everyMs: number;
   readonly acts: readonly ("pause" | "replay" | "reset" | "redrive" | "trim" | "change")[];
 }

@@ -103,7 +103,7 @@ export class VirtualPool implements WorkerPool {
   run(work: ThreadTask, gate: SessionGate | null): RunningTask {
     const thread = [...this.#threads.values()].find(({ task }) => task === null);
     if (thread === undefined) throw new Error("No thread is free.");
-    let end = (_: TaskEnd): void => undefined;
+    let end: Task["end"] = () => undefined;
     const ended = new Promise<TaskEnd>((resolve) => {
       end = resolve;
     });

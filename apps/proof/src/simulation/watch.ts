@@ -134,7 +134,7 @@ export class Watch {
   }
 }
 
-export const numberIn = (payload: string): number => Number(Reflect.get(Object(JSON.parse(payload)), "n"));
+const numberIn = (payload: string): number => Number(Reflect.get(Object(JSON.parse(payload)), "n"));
 
 /** One group, watched. */
 export class GroupWatch {

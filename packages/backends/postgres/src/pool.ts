@@ -1,4 +1,6 @@
 /** Connections: those of a pool of ours or of the user's, each borrowed for one statement or one transaction. */
+import { RheoError } from "@rheo/core";
+import { withoutPasswords } from "@rheo/core/internal";
 import pg from "pg";
 import { noConnection, unavailable } from "./errors.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -25,6 +27,20 @@ const IDLE_MS = 30_000;
 /** Errors of connections are told by the statements that they break; one that breaks while idle has left the pool. */
 const ignore = (): void => undefined;
 
+/** The driver would find out with the first connection. @throws invalid_option */
+const checkUrl = (connectionString: string): void => {
+  try {
+    void new pg.Client({ connectionString }); // connects to nothing yet
+  } catch (cause) {
+    throw new RheoError(
+      "invalid_option",
+      `The URL ${withoutPasswords(connectionString).slice(0, 100)} is none that PostgreSQL's driver can read.`,
+      { path: "url" },
+      { cause },
+    );
+  }
+};
+
 export class Connections {
   readonly #options: ResolvedOptions;
   readonly #pool: PoolLike;
@@ -43,6 +59,7 @@ export class Connections {
         pool.removeListener("connect", this.#listen);
       };
     } else {
+      checkUrl(source.url);
       const own = new pg.Pool({
         connectionString: source.url,
         max: source.maxConnections,

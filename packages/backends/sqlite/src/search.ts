@@ -1,10 +1,10 @@
 /** Queries that filter where the events are, and the indexes that make them fast. */
 import { createHash } from "node:crypto";
-import { RheoError, type SearchAnswer, type SearchRequest } from "@rheo/core";
+import { type EventRecord, RheoError, type SearchAnswer, type SearchRequest } from "@rheo/core";
 import { text } from "./columns.ts";
 import { filterSql, indexExpression } from "./filter-sql.ts";
 import type { Sql } from "./sql.ts";
-import { readMatching, sequenceAtTime } from "./tables/events.ts";
+import { readMatching, sequenceAtTime, type Wanted } from "./tables/events.ts";
 import { partitionAt, requireStream } from "./tables/streams.ts";
 import type { Unit } from "./transaction.ts";
 
@@ -23,7 +23,7 @@ export const search = ({ sql }: Unit, request: SearchRequest): SearchAnswer => {
   const until = order === "asc" ? Math.min(highest, lowest + examine) : highest;
   if (after >= until) return { events: [], passed: null, ended: true };
   const condition = filterSql(request.filter);
-  const found = readMatching(sql, { streamId, partition, after, until, order, limit, fromMs, toMs: request.toMs, condition });
+  const found = matching(sql, { streamId, partition, after, until, order, limit, fromMs, toMs: request.toMs, condition });
   let bytes = 0;
   const cut = found.findIndex((event, index) => {
     bytes += event.bytes ?? 0;
@@ -33,6 +33,16 @@ export const search = ({ sql }: Unit, request: SearchRequest): SearchAnswer => {
   if (cut !== -1 || found.length === limit) return { events, passed: events[events.length - 1]?.sequence ?? null, ended: false };
   const passed = order === "asc" ? until : after + 1;
   return { events, passed, ended: order === "asc" ? until === highest : after === lowest };
+};
+
+/** Where SQLite comes upon what is no JSON, all is let through: core looks again, and tells which event it is. */
+const matching = (sql: Sql, wanted: Wanted): EventRecord[] => {
+  try {
+    return readMatching(sql, wanted);
+  } catch (cause) {
+    if (!(cause instanceof Error && /malformed JSON/.test(cause.message))) throw cause;
+    return readMatching(sql, { ...wanted, condition: { text: "TRUE", values: [] } });
+  }
 };
 
 /** Of the index by a path. */

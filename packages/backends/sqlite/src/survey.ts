@@ -1,6 +1,6 @@
 /** One look at a group: which partitions have anything to claim. */
-import type { progress } from "@rheo/core/internal";
-import { integer, isTrue } from "./columns.ts";
+import { progress } from "@rheo/core/internal";
+import { integer, integerOrNull, isTrue } from "./columns.ts";
 import type { Row } from "./driver/driver.ts";
 import type { Sql } from "./sql.ts";
 import type { GroupRow } from "./tables/groups.ts";
@@ -13,17 +13,17 @@ const KIND = { backlog: 0, leases: 1, exceptions: 2 } as const;
  * depends on the history or the backlog.
  */
 const SURVEY = `
-SELECT ${KIND.backlog}, h.partition AS a, h.cursor AS b, h.token AS c, h.reset_token AS d, h.skipped AS e, p.largest_bytes AS f, h.start AS g
-FROM rheo_heads h JOIN rheo_partitions p ON p.stream_id = ?2 AND p.partition = h.partition
-WHERE h.group_id = ?1 AND p.high_watermark > h.cursor
+SELECT ${KIND.backlog}, h.partition AS a, h.cursor AS b, h.token AS c, h.reset_token AS d, h.skipped AS e, p.largest_bytes AS f, h.start AS g, p.high_watermark AS h
+FROM rheo_heads h LEFT JOIN rheo_partitions p ON p.stream_id = ?2 AND p.partition = h.partition
+WHERE h.group_id = ?1 AND p.high_watermark IS NOT h.cursor
 UNION ALL
-SELECT ${KIND.leases}, partition, SUM(IIF(expires_at_ms > ?3, open, 0)), MAX(alone) > 0, MIN(expires_at_ms) <= ?3, NULL, NULL, NULL
+SELECT ${KIND.leases}, partition, SUM(IIF(expires_at_ms > ?3, open, 0)), MAX(alone) > 0, MIN(expires_at_ms) <= ?3, NULL, NULL, NULL, NULL
 FROM rheo_leases WHERE group_id = ?1 GROUP BY partition
 UNION ALL
 SELECT ${KIND.exceptions}, h.partition,
   (SELECT COUNT(*) FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.state = 'leased' AND x.due_at_ms > ?3),
   EXISTS (SELECT 1 FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.state = 'leased' AND x.alone > 0),
-  EXISTS (SELECT 1 FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.due_at_ms <= ?3), NULL, NULL, NULL
+  EXISTS (SELECT 1 FROM rheo_exceptions x WHERE x.group_id = ?1 AND x.partition = h.partition AND x.due_at_ms <= ?3), NULL, NULL, NULL, NULL
 FROM rheo_heads h
 WHERE h.group_id = ?1 AND h.exceptions > 0`;
 
@@ -56,6 +56,7 @@ export const surveyGroup = (sql: Sql, group: GroupRow, nowMs: number, partitions
   for (const row of sql.all(SURVEY, group.groupId, group.streamId, nowMs)) {
     const partition = integer(row[1]);
     if (row[0] === KIND.backlog) {
+      progress.checkCursor(group.record, partition, integer(row[2]), integerOrNull(row[8]) ?? 0);
       candidate(partition).backlog = true;
       heads.push(toHead(partition, row));
       continue;

@@ -65,8 +65,12 @@ const tellEachLeased = ({ emit }: Context, { stream, group, fetch }: ExchangeReq
 /** Most metadata has none, and is not parsed. */
 const traceparentOf = (metadata: string): string | null => {
   if (metadata === "{}" || !metadata.includes('"traceparent"')) return null;
-  const { traceparent } = JSON.parse(metadata) as Metadata; // written by append only
-  return typeof traceparent === "string" ? traceparent : null;
+  try {
+    const { traceparent } = JSON.parse(metadata) as Metadata; // an object, as it has a name in it
+    return typeof traceparent === "string" ? traceparent : null;
+  } catch {
+    return null; // damaged, which whoever handles the event is told
+  }
 };
 
 const tellEachSettled = (

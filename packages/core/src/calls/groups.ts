@@ -1,7 +1,7 @@
 /** Groups: create, change, pause, delete. */
 import type { GroupRecord } from "../backend.ts";
 import { groupNotFound, RheoError } from "../errors.ts";
-import { type CreateGroupOptions, parseGroupOptions, parseStart } from "../group.ts";
+import { type CreateGroupOptions, GROUP_OPTION_NAMES, parseGroupOptions, parseStart } from "../group.ts";
 import { assignmentStream } from "../internal-streams.ts";
 import { parseOptions, requireConfirm } from "../options.ts";
 import { type Group, toGroup } from "../views.ts";
@@ -30,6 +30,8 @@ export const ensureGroup = async (
   options: CreateGroupOptions,
 ): Promise<Group> => toGroup((await makeGroup(context, stream, group, options)).record);
 
+const CREATE_NAMES = [...GROUP_OPTION_NAMES, "start"] as const;
+
 const makeGroup = async (
   context: Context,
   stream: AnyStream,
@@ -37,7 +39,7 @@ const makeGroup = async (
   options: CreateGroupOptions,
 ): Promise<{ record: GroupRecord; created: boolean }> => {
   const name = context.streamOf(stream, group);
-  const { start, ...rest } = options;
+  const { start, ...rest } = parseOptions("group options", options, CREATE_NAMES);
   const resolved = parseGroupOptions(rest, context.defaults);
   const from = parseStart(start, await context.partitionsOf(name));
   const { group: record, created } = await context.backend.createGroup(name, group, resolved, from);

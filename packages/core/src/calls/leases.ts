@@ -2,11 +2,12 @@
 import { aborted, throwIfAborted } from "../appender.ts";
 import type { ExchangeRequest, Grant, SettleOutcome } from "../backend.ts";
 import { isMissing, RheoError, staleLease } from "../errors.ts";
-import { type Event, toEvent } from "../event.ts";
+import { type Event, type EventRecord, toEvent } from "../event.ts";
+import { givenOutcome } from "../given-outcome.ts";
 import type { Lease, LeaseRef, Renewal, SettleAnswer } from "../lease.ts";
 import { LIMITS } from "../limits.ts";
 import { parseName } from "../names.ts";
-import { parseNumber, parseOptions, parseSignal } from "../options.ts";
+import { parseList, parseNumber, parseOptions, parseSignal, readable, unreadable } from "../options.ts";
 import { type Outcome, parseReason } from "../outcome.ts";
 import { parsePartitions } from "../query.ts";
 import { isVersioned, newestShape } from "../schema.ts";
@@ -42,11 +43,22 @@ export const fetch = async (context: Context, stream: AnyStream, group: string, 
   return leases;
 };
 
+/** An event that cannot be read fails when it is looked at, and not the whole fetch, whose leases are held already. */
+const withEvent = (lease: Omit<Lease, "event">, record: EventRecord): Lease => {
+  try {
+    return { ...lease, event: toEvent(lease.stream, record) };
+  } catch {
+    const get = (): Event => toEvent(lease.stream, record);
+    return Object.defineProperty(lease, "event", { enumerable: true, get }) as Lease; // with the event, just now
+  }
+};
+
 /** An upcaster that fails is to fail its own event, when that is looked at, and not the whole fetch, whose leases are held already. */
 const bringUp = (stream: AnyStream, lease: Lease): void => {
-  const { event: stored } = lease;
+  const stored = Object.getOwnPropertyDescriptor(lease, "event");
   let event: Event | null = null;
-  Object.defineProperty(lease, "event", { enumerable: true, get: () => (event ??= newestShape(stream, stored)) });
+  const get = (): Event => (event ??= newestShape(stream, stored?.get === undefined ? stored?.value : stored.get()));
+  Object.defineProperty(lease, "event", { enumerable: true, get });
 };
 
 const parseLeaseMs = (value: unknown): number | null =>
@@ -76,14 +88,12 @@ const toLeases = (stream: string, group: string, consumerId: string, grants: rea
     const common = { token, stream, group, partition, attempt, consumerId };
     const leasedAt = new Date(leasedAtMs);
     const expiresAt = new Date(expiresAtMs);
-    return events.map((record) => ({
-      id: leaseId(partition, record.sequence, token),
-      ...common,
-      sequence: record.sequence,
-      leasedAt,
-      expiresAt,
-      event: toEvent(stream, record),
-    }));
+    return events.map((record) =>
+      withEvent(
+        { id: leaseId(partition, record.sequence, token), ...common, sequence: record.sequence, leasedAt, expiresAt },
+        record,
+      ),
+    );
   });
   return grants.length < 2 ? leases : leases.sort((a, b) => a.partition - b.partition || a.sequence - b.sequence);
 };
@@ -118,6 +128,9 @@ const settleOne = async (context: Context, lease: LeaseRef, outcome: Outcome, tr
   throw staleLease(lease, answer?.why ?? "gone");
 };
 
+/** Leases of one call: ten times what one fetch gives. */
+const MAX_ITEMS = 10 * LIMITS.fetchLimit;
+
 export const settle = async (
   context: Context,
   items: readonly { readonly lease: LeaseRef; readonly outcome: Outcome }[],
@@ -126,13 +139,16 @@ export const settle = async (
   context.check();
   const { transaction } = parseOptions("settle", options, ["transaction"]);
   context.checkTransaction(transaction);
-  if (!Array.isArray(items)) throw new RheoError("invalid_option", "settle takes an array of { lease, outcome }.");
+  const given = parseList("items", items, { min: 0, max: MAX_ITEMS }) as typeof items; // each is looked at below
   const resolved: { lease: LeaseRef; outcome: SettleOutcome }[] = [];
-  for (const [index, item] of items.entries()) {
-    const lease = parseLease(item?.lease, index);
-    resolved.push({ lease, outcome: await resolveFor(context, lease, parseOutcome(item.outcome, index)) });
+  for (const [index, item] of given.entries()) {
+    const { lease, outcome } = readable(
+      () => ({ lease: parseLease(item?.lease, index), outcome: parseOutcome(item?.outcome, index) }),
+      (cause) => unreadable(`item ${index}`, cause),
+    );
+    resolved.push({ lease, outcome: await resolveFor(context, lease, outcome) });
   }
-  const answers = new Array<SettleAnswer>(items.length);
+  const answers = new Array<SettleAnswer>(given.length);
   for (const { stream, group, parts } of settlementBatches(resolved)) {
     const settlements = parts.map(({ part }) => part);
     const within = transaction === undefined ? {} : { transaction };
@@ -147,8 +163,8 @@ export const settle = async (
 };
 
 const parseOutcome = (value: unknown, index: number): Outcome => {
-  const kind: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "kind") : undefined;
-  if (kind === "ack" || kind === "retry" || kind === "reject" || kind === "release") return value as Outcome; // made by ack(), retry(), …
+  const outcome = givenOutcome(value);
+  if (outcome !== null) return outcome;
   throw new RheoError("invalid_option", `Item ${index} has no outcome. Use ack(), retry(reason), reject(reason) or release().`, {
     index,
   });
@@ -180,9 +196,10 @@ export const renewOne = async <L extends LeaseRef>(
 export const renewMany = async (context: Context, leases: readonly LeaseRef[], options: unknown): Promise<Renewal[]> => {
   context.check();
   const leaseMs = parseLeaseMs(parseOptions("renew", options, ["leaseMs"]).leaseMs);
-  const renewals = new Array<Renewal>(leases.length);
-  for (const { stream, group, parts } of renewBatches(leases.map(parseLease))) {
-    const consumerId = holderOf(leases[parts[0]?.indexes[0] ?? 0]) ?? context.consumerId;
+  const held = parseList("leases", leases, { min: 0, max: MAX_ITEMS }).map(parseLease);
+  const renewals = new Array<Renewal>(held.length);
+  for (const { stream, group, parts } of renewBatches(held)) {
+    const consumerId = held[parts[0]?.indexes[0] ?? 0]?.consumerId ?? context.consumerId;
     const answer = await renew(context, { stream, group, consumerId, items: parts.map(({ part }) => part), leaseMs });
     for (const [part, { indexes }] of parts.entries()) {
       for (const [position, index] of indexes.entries()) renewals[index] = toRenewal(answer, part, position);
@@ -190,8 +207,3 @@ export const renewMany = async (context: Context, leases: readonly LeaseRef[], o
   }
   return renewals;
 };
-
-const holderOf = (lease: LeaseRef | undefined): string | null =>
-  lease !== undefined && "consumerId" in lease && typeof lease.consumerId === "string"
-    ? parseName("consumer", lease.consumerId)
-    : null;

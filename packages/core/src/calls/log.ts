@@ -6,16 +6,18 @@ import { type Event, type EventInput, toEvent } from "../event.ts";
 import { assignmentStream, groupNames, listUserStreams, retentionStream } from "../internal-streams.ts";
 import { LIMITS } from "../limits.ts";
 import {
+  lengthOf,
   parseBoolean,
   parseDate,
   parseExactlyOne,
+  parseList,
   parseNumber,
   parseOptions,
   parseSignal,
   parseText,
   requireConfirm,
 } from "../options.ts";
-import { parsePartitions, parseQuery, type Query } from "../query.ts";
+import { parsePartitions, parseQuery, QUERY_NAMES, type Query } from "../query.ts";
 import { type Page, readOn, readPage } from "../reader.ts";
 import { applySchema, isVersioned, newestShape, type StreamRef, withVersion } from "../schema.ts";
 import { type StreamInfo, toStreamInfo } from "../views.ts";
@@ -100,15 +102,12 @@ export const appendMany = async (
   context.checkTransaction(raw.transaction);
   const signal = parseSignal(raw.signal);
   throwIfAborted(signal);
-  if (!Array.isArray(events)) throw new RheoError("invalid_option", "appendMany takes an array of events.");
-  if (events.length > LIMITS.appendEvents) {
-    throw new RheoError(
-      "event_too_large",
-      `${events.length} events in one call; the limit is ${LIMITS.appendEvents}. Split the batch.`,
-    );
-  }
+  const count = lengthOf("events", events);
+  if (count > LIMITS.appendEvents)
+    throw new RheoError("event_too_large", `${count} events in one call; the limit is ${LIMITS.appendEvents}. Split the batch.`);
+  const given = parseList("events", events, { min: 0, max: LIMITS.appendEvents }) as readonly EventInput[]; // each is looked at below
   const isDefined = typeof stream === "object" && (stream.schema !== null || stream.version !== null);
-  const checked = isDefined ? await checkAll(stream, events) : events;
+  const checked = isDefined ? await checkAll(stream, given) : given;
   const drafts = checked.map((event, index) => context.appender.draft(event, index));
   return context.appender.append(name, drafts, { transaction: raw.transaction, signal });
 };
@@ -139,10 +138,11 @@ export const queryPage = async (
   context: Context,
   stream: AnyStream,
   query: Query & { readonly cursor?: string | null },
+  atDamage: "throw" | "stop" = "stop",
 ): Promise<Page> => {
   const name = context.nameOf(stream);
-  const { cursor, ...rest } = query;
-  const page = await readPage(context.backend, name, parseQuery(rest, await context.partitionsOf(name)), cursor);
+  const { cursor, ...rest } = parseOptions("query", query, [...QUERY_NAMES, "cursor"]);
+  const page = await readPage(context.backend, name, parseQuery(rest, await context.partitionsOf(name)), cursor, atDamage);
   return isVersioned(stream) ? { ...page, events: page.events.map((event) => newestShape(stream, event)) } : page;
 };
 
@@ -150,9 +150,12 @@ export const queryPage = async (
 const SCAN_PAGE = 1_000;
 
 export async function* scan(context: Context, stream: AnyStream, query: Omit<Query, "limit">): AsyncGenerator<Event, void, void> {
+  const wanted = parseOptions("query", query, QUERY_NAMES);
   let cursor: string | null = null;
   do {
-    const page: Page = await queryPage(context, stream, { ...query, limit: SCAN_PAGE, cursor });
+    const page: Page = await queryPage(context, stream, { ...wanted, limit: SCAN_PAGE, cursor } as Parameters<
+      typeof queryPage
+    >[2]); // looked at there
     yield* page.events;
     cursor = page.nextCursor;
   } while (cursor !== null);
@@ -164,7 +167,7 @@ export async function* tail(
   query: Omit<Query, "limit" | "order" | "to"> & { readonly signal?: AbortSignal },
 ): AsyncGenerator<Event, void, void> {
   const name = context.nameOf(stream);
-  const { signal: given, ...rest } = query;
+  const { signal: given, ...rest } = parseOptions("query", query, [...QUERY_NAMES, "signal"]);
   const signal = parseSignal(given);
   const parsed = parseQuery({ ...rest, limit: SCAN_PAGE }, await context.partitionsOf(name));
   let positions: (number | null)[] | null = null;

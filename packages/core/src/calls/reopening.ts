@@ -3,7 +3,16 @@ import type { RedriveRequest, ReplayRequest } from "../backend.ts";
 import { RheoError } from "../errors.ts";
 import { parseFilter } from "../filter.ts";
 import { parseStart } from "../group.ts";
-import { parseBoolean, parseDate, parseExactlyOne, parseNumber, parseOptions, parseText, requireConfirm } from "../options.ts";
+import {
+  parseBoolean,
+  parseDate,
+  parseExactlyOne,
+  parseList,
+  parseNumber,
+  parseOptions,
+  parseText,
+  requireConfirm,
+} from "../options.ts";
 import { parsePartitions, parseQuery } from "../query.ts";
 import type { AnyStream, Context } from "./context.ts";
 
@@ -75,10 +84,16 @@ export const purge = async (
   return { purged };
 };
 
+/** Dead letters named one by one in a call: bounds the length of one write transaction. */
+const MAX_EVENT_IDS = 10_000;
+
 const parseSelection = (raw: Partial<Record<"eventIds" | "where" | "all", unknown>>): RedriveRequest["select"] => {
   parseExactlyOne("dead letters", raw, ["eventIds", "where", "all"]);
   if (raw.where !== undefined) return { kind: "where", where: parseFilter(raw.where) };
   if (raw.all === true) return { kind: "all" };
-  if (Array.isArray(raw.eventIds)) return { kind: "ids", ids: raw.eventIds.map((id) => parseText("eventIds", id) ?? "") };
+  if (raw.eventIds !== undefined) {
+    const ids = parseList("eventIds", raw.eventIds, { min: 0, max: MAX_EVENT_IDS });
+    return { kind: "ids", ids: ids.map((id) => parseText("eventIds", id) ?? "") };
+  }
   throw new RheoError("invalid_option", "Select dead letters by { eventIds: [...] }, { where } or { all: true }.");
 };

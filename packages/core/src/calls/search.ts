@@ -6,7 +6,7 @@ import { parseFilter } from "../filter.ts";
 import { listUserStreams } from "../internal-streams.ts";
 import { LIMITS } from "../limits.ts";
 import { parseName } from "../names.ts";
-import { parseNumber, parseOptions, parseText } from "../options.ts";
+import { parseList, parseNumber, parseOptions, parseText } from "../options.ts";
 import { MATCH_NAMES, parseQuery, type Query } from "../query.ts";
 import { countMatches } from "../reader.ts";
 import type { AnyStream, Context } from "./context.ts";
@@ -127,9 +127,11 @@ const allStreams = async ({ backend }: Context): Promise<string[]> => {
   }
 };
 
+/** Streams named one by one in a call. */
+const MAX_STREAMS = 10_000;
+
 const parseStreams = (value: unknown): string[] => {
-  if (Array.isArray(value) && value.length > 0) return value.map((name) => parseName("stream", name));
-  throw new RheoError("invalid_option", "streams is a list of at least one stream name.", { path: "streams" });
+  return parseList("streams", value, { min: 1, max: MAX_STREAMS }).map((name) => parseName("stream", name));
 };
 
 const causeOf = (event: Event, family: ReadonlyMap<string, Event>): Event | null => {

@@ -4,6 +4,7 @@
  * attempts in `last-chance`.
  */
 import type { FetchRequest } from "../backend.ts";
+import { RheoError } from "../errors.ts";
 import { compileFilter, type Matcher } from "../filter.ts";
 import { LIMITS } from "../limits.ts";
 import { clearChanceAlone, isReserved, markChanceAlone } from "./last-chance.ts";
@@ -31,12 +32,24 @@ export const claim = (store: ProgressStore, request: FetchRequest, nowMs: number
 
 const visitAll = (pass: Pass, { candidates, reserveHalf }: Visit): void => {
   const { filter } = pass.store.group.options;
-  const matches = filter === null ? null : compileFilter(filter);
+  const matches = filter === null ? null : lenient(compileFilter(filter));
   const reserved = reserveHalf ? Math.ceil(pass.left / 2) : 0;
   for (const candidate of candidates) if (pass.isOpen) visit(pass, candidate, reserved, matches);
   if (reserved === 0) return;
   for (const candidate of candidates) if (pass.isOpen) visit(pass, candidate, 0, matches);
 };
+
+/** An event that cannot be read is offered, so that its delivery fails where all see it, and holds up no other. */
+const lenient =
+  (matches: Matcher): Matcher =>
+  (stream, event) => {
+    try {
+      return matches(stream, event);
+    } catch (cause) {
+      if (RheoError.is(cause, "invalid_payload")) return true;
+      throw cause;
+    }
+  };
 
 /** Takes from one partition; `reserved` of what is left is for new events. */
 const visit = (pass: Pass, candidate: Candidate, reserved: number, matches: Matcher | null): void => {

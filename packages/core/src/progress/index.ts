@@ -1,7 +1,17 @@
 export { allGone, mayWake, resultOf } from "./answers.ts";
 export { claim } from "./claim.ts";
-export { deadLetterRecords, deliveryState, frontier, groupProgress, groupStats, holders, leaseRecords } from "./inspect.ts";
+export {
+  checkCursor,
+  deadLetterRecords,
+  deliveryState,
+  frontier,
+  groupProgress,
+  groupStats,
+  holders,
+  leaseRecords,
+} from "./inspect.ts";
 export type { Claimed } from "./pass.ts";
+export { storedLease } from "./ranges.ts";
 export {
   type Alone,
   type Candidate,

@@ -3,6 +3,7 @@ import type {
   DeadLetterRecord,
   DeadLetterRequest,
   DeliveryState,
+  GroupRecord,
   GroupStats,
   Holder,
   LeaseRecord,
@@ -31,9 +32,26 @@ const firstOpen = (lease: RangeLease): number => {
   return lease.last;
 };
 
+/** @throws unavailable - what was offered goes beyond the end of the stream: nothing below it would ever be offered, and lag would tell lies */
+export const checkCursor = (
+  { stream, name }: Pick<GroupRecord, "stream" | "name">,
+  partition: number,
+  cursor: number,
+  highWatermark: number,
+): void => {
+  if (cursor <= highWatermark) return;
+  throw new RheoError(
+    "unavailable",
+    `Group "${name}" has been offered ${stream}/${partition} up to ${cursor}, but that ends at ${highWatermark}: the store was written to by something else, or is damaged. ` +
+      "Mend the high watermark if events are there beyond it; else reset the group.",
+    { stream, group: name, partition },
+  );
+};
+
 const partitionProgress = (store: ProgressStore, partition: number): PartitionProgress => {
   const watermark = store.watermark(partition);
-  const { skipped } = store.head(partition);
+  const { cursor, skipped } = store.head(partition);
+  checkCursor(store.group, partition, cursor, watermark.highWatermark);
   return { ...watermark, frontier: Math.max(frontier(store, partition), watermark.firstSequence - 1), skipped };
 };
 

@@ -13,6 +13,8 @@ interface Place {
   readonly head: Head;
   token: number;
   cursor: number;
+  /** Deliveries whose events are not there. */
+  missing: number;
 }
 
 export class Pass {
@@ -77,7 +79,7 @@ export class Pass {
     const known = this.#places.get(partition);
     if (known !== undefined) return known;
     const head = this.store.head(partition);
-    const place = { head, token: head.token, cursor: head.cursor };
+    const place = { head, token: head.token, cursor: head.cursor, missing: 0 };
     this.#places.set(partition, place);
     return place;
   }
@@ -128,8 +130,9 @@ export class Pass {
 
   /** Writes the heads; what was claimed, by sequence within each grant. */
   finish(): Claimed {
-    for (const [partition, { head, token, cursor }] of this.#places) {
-      if (token !== head.token || cursor !== head.cursor) this.store.putHead(partition, { ...head, token, cursor });
+    for (const [partition, { head, token, cursor, missing }] of this.#places) {
+      if (token !== head.token || cursor !== head.cursor || missing > 0)
+        this.store.putHead(partition, { ...head, token, cursor, skipped: head.skipped + missing });
     }
     if (this.granted > 0) this.store.touchMember(this.consumerId, this.nowMs);
     const grants = [...this.#grants.values()];

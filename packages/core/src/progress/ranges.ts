@@ -1,8 +1,25 @@
 /** Reading and cutting range leases. */
+
+import { RheoError } from "../errors.ts";
 import { hasBit, withBits } from "./bitmap.ts";
 import type { RangeLease } from "./records.ts";
 
 type Positions = Pick<RangeLease, "first" | "last" | "closed">;
+
+/** No lease is as wide: a fetch looks at some 20,000 events. */
+const MAX_WIDTH = 2 ** 20;
+
+/** A lease as it was stored. @throws unavailable - no fetch wrote that: walking it might never end */
+export const storedLease = (partition: number, lease: RangeLease): RangeLease => {
+  const { token, first, last } = lease;
+  if (first >= 1 && last >= first && last - first < MAX_WIDTH) return lease;
+  throw new RheoError(
+    "unavailable",
+    `The lease of token ${token} in partition ${partition} is stored as ${first} to ${last}, which no fetch wrote: the store was written to by something else, or is damaged. ` +
+      "Remove that record, then replay the group from the last sequence that is known to be handled.",
+    { partition },
+  );
+};
 
 /** Whether a position is open in a lease. */
 export const holds = (lease: Positions, sequence: number): boolean =>

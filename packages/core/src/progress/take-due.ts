@@ -20,9 +20,17 @@ export const takeDue = (pass: Pass, partition: number, order: OrderView): void =
       if (!pass.isOpen) return;
       // the chunk was read in sequence order, and may have been cut before this one
       const event = events.get(exception.sequence) ?? pass.store.eventsAt(partition, [exception.sequence], 1)[0];
-      if (event !== undefined && order.isFree(exception.sequence)) take(pass, partition, exception, event, order);
+      if (event === undefined) drop(pass, partition, exception);
+      else if (order.isFree(exception.sequence)) take(pass, partition, exception, event, order);
     }
   }
+};
+
+/** Its event is not there, which only damage can do. */
+const drop = (pass: Pass, partition: number, { sequence, state, token }: Exception): void => {
+  if (state === "leased") revoke(pass.store, partition, token, [sequence], "reclaimed");
+  pass.store.deleteException(partition, sequence);
+  pass.place(partition).missing += 1;
 };
 
 const take = (pass: Pass, partition: number, exception: Exception, event: EventRecord, order: OrderView): void => {

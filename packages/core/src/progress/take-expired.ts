@@ -44,7 +44,7 @@ const move = (
 ): void => {
   const { store } = pass;
   const events = pass.affordable(store.eventsAt(partition, wanted.slice(0, pass.left), pass.bytesLeft));
-  if (events.length === 0) return;
+  if (events.length === 0) return drop(pass, partition, lease, wanted.slice(0, pass.left));
   const sequences = events.map((event) => event.sequence);
   replaceLease(store, partition, lease, withoutSequences(lease, sequences));
   revoke(store, partition, lease.token, sequences, "reclaimed");
@@ -62,6 +62,13 @@ const move = (
   order.take(sequences);
   pass.suspectsGranted += sequences.length;
   pass.grant(partition, attempt, events);
+};
+
+/** Their events are not there, which only damage can do. */
+const drop = (pass: Pass, partition: number, lease: RangeLease, sequences: readonly number[]): void => {
+  replaceLease(pass.store, partition, lease, withoutSequences(lease, sequences));
+  revoke(pass.store, partition, lease.token, sequences, "reclaimed");
+  pass.place(partition).missing += sequences.length;
 };
 
 /** The last attempt ran out, alone: a dead letter. */

@@ -109,12 +109,40 @@ export type FromThread =
 export type ExtendMessage = Extract<FromThread, { rheo: "extend" }>;
 export type MemoryMessage = Extract<FromThread, { rheo: "memory" }>;
 
-/** Whether it is one of ours: handlers may post messages of their own. */
-export const isFromThread = (message: unknown): message is FromThread =>
-  typeof message === "object" &&
-  message !== null &&
-  "rheo" in message &&
-  (message.rheo === "extend" || message.rheo === "hungry" || message.rheo === "memory");
+/** Numbers that each message of a thread carries. */
+const FROM_THREAD: Readonly<Record<FromThread["rheo"], readonly string[]>> = {
+  extend: ["slice", "index", "ms"],
+  hungry: ["session"],
+  memory: ["threadId", "heapUsed", "heapLimit", "external"],
+};
+
+/** Whether it is one of ours: handlers may post messages of their own, of any shape. */
+export const isFromThread = (message: unknown): message is FromThread => {
+  if (typeof message !== "object" || message === null) return false;
+  const kind: unknown = Reflect.get(message, "rheo");
+  if (typeof kind !== "string" || !Object.hasOwn(FROM_THREAD, kind)) return false;
+  return FROM_THREAD[kind as FromThread["rheo"]].every((name) => isCount(Reflect.get(message, name))); // one of its names
+};
+
+const isCount = (value: unknown): boolean => typeof value === "number" && value >= 0 && Number.isFinite(value);
+
+/** The same for what comes to a thread, where a handler may find the channel. */
+export const isToThread = (message: unknown): message is ToThread => {
+  if (typeof message !== "object" || message === null) return false;
+  const [kind, slice] = [Reflect.get(message, "kind"), Reflect.get(message, "slice")] as const;
+  if (kind === "slice") return isCount(Reflect.get(message, "session")) && isSlice(slice);
+  const indexes: unknown = Reflect.get(message, "indexes");
+  const hasTexts = ["name", "message"].every((name) => typeof Reflect.get(message, name) === "string");
+  return kind === "abort" && isCount(slice) && Array.isArray(indexes) && indexes.every(isCount) && hasTexts;
+};
+
+const isSlice = (slice: unknown): boolean =>
+  typeof slice === "object" &&
+  slice !== null &&
+  isCount(Reflect.get(slice, "id")) &&
+  Reflect.get(slice, "memory") instanceof SharedArrayBuffer &&
+  Array.isArray(Reflect.get(slice, "runs")) &&
+  Array.isArray(Reflect.get(Object(Reflect.get(slice, "columns")), "payloads"));
 
 // The gate of a session
 

@@ -10,12 +10,12 @@ import { checkUse, type LoadedHandler, loadHandler } from "../load-handler.ts";
 import {
   channelOf,
   type FromThread,
+  isToThread,
   SessionGate,
   type SessionTask,
   SliceMemory,
   type ThreadAnswer,
   type ThreadTask,
-  type ToThread,
 } from "./protocol.ts";
 import { ThreadSession } from "./thread-session.ts";
 
@@ -47,7 +47,8 @@ setInterval(tellMemory, TELL_MEMORY_MS).unref();
 const listen = (pool: string): void => {
   const channel = new BroadcastChannel(channelOf(pool, threadId));
   channel.onmessage = (event) => {
-    const message = (event as { data: ToThread }).data; // only our own main side posts there
+    const message: unknown = (event as { data: unknown }).data;
+    if (!isToThread(message)) return; // a handler has found the channel
     if (message.kind === "abort") current?.abort(message);
     else if (current?.id === message.session) current.add(message.slice);
   };

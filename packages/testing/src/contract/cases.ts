@@ -1,4 +1,5 @@
 import type { ContractCase } from "./case.ts";
+import { edgeCases } from "./edges.ts";
 import { errorCases } from "./errors.ts";
 import { groupCases } from "./groups.ts";
 import { inspectionCases } from "./inspection.ts";
@@ -26,4 +27,5 @@ export const contractCases: readonly ContractCase[] = [
   ...searchingCases,
   ...errorCases,
   ...transactionCases,
+  ...edgeCases,
 ];

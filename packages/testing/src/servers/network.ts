@@ -177,7 +177,7 @@ const relayFrom = async (path: string, port: number): Promise<Server> => {
 };
 
 const startRelay = async (hub: Namespace, port: number, path: string): Promise<ChildProcess> => {
-  const [program = "ip", ...args] = [...hub.prefix, process.execPath];
+  const [program, ...args] = [...hub.prefix, process.execPath];
   const relay = fork(RELAY, [HUB, String(port), path], { execPath: program, execArgv: args });
   await new Promise<void>((resolve, reject) => {
     relay.once("message", () => resolve());

@@ -11,6 +11,9 @@
 /** Streams named in one notification, whose payload has at most 8,000 bytes. */
 export const IDS_SENT = 500;
 
+/** Partitions that stand above are written to event by event, each of which is looked at: more below the last sequence than one write holds. */
+const NEAR_THE_END = Number.MAX_SAFE_INTEGER - 100_000;
+
 /** Notes the largest events of slots, where they are larger than any before: rarely. */
 export const NOTE_LARGEST = `
 CREATE FUNCTION @.note_largest(p_stream_ids integer[], p_partitions integer[], p_bytes integer[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -24,7 +27,7 @@ END $$;`;
  * Ids are not looked up first: the unique index refuses one that is there, and the savepoint costs less than the look-ups. `p_highs` and
  * `p_latests` say where the partitions of these slots stand. Cost: one row and two index entries per event.
  */
-export const APPEND_HOPEFULLY = `
+export const APPEND_HOPEFULLY: string = `
 CREATE FUNCTION @.append_hopefully(
   p_hopeful integer[], p_stream_ids integer[], p_partitions integer[], p_highs bigint[], p_latests timestamptz[], p_slots integer[], p_places integer[],
   p_bytes integer[], p_ids text[], p_types text[], p_keys text[], p_times bigint[], p_metadata jsonb, p_payloads jsonb, p_now timestamptz
@@ -32,6 +35,7 @@ CREATE FUNCTION @.append_hopefully(
 DECLARE
   v_constraint text;
 BEGIN
+  IF ${NEAR_THE_END} < ANY (p_highs) THEN RETURN false; END IF;
   IF p_times IS NULL THEN
     INSERT INTO @.events (stream_id, partition, sequence, timestamp, latest, bytes, id, type, key, metadata, payload)
     SELECT h.stream_id, h.partition, h.high + e.place, p_now, greatest(h.latest, p_now), e.bytes, e.id, e.type, e.key, coalesce(e.metadata, '{}'), e.payload
@@ -73,7 +77,7 @@ $$;`;
  * One request, event by event: the stored event of an id is answered before anything else is looked at. Writes all of it or nothing.
  * Its events are those at p_from … p_from + p_count − 1.
  */
-export const APPEND_ONE = `
+export const APPEND_ONE: string = `
 CREATE FUNCTION @.append_one(
   p_stream_id integer, p_from integer, p_count integer, p_partitions integer[], p_slots integer[], p_bytes integer[], p_ids text[], p_types text[],
   p_keys text[], p_times bigint[], p_expected bigint[], p_metadata jsonb, p_payloads jsonb, p_now timestamptz
@@ -106,6 +110,10 @@ BEGIN
     IF p_expected[i] <> v_high THEN
       v_refusal := jsonb_build_object('kind', 'sequence_conflict', 'index', i - p_from, 'highWatermark', v_high);
       RAISE EXCEPTION USING ERRCODE = 'RH001';
+    END IF;
+    IF v_high >= ${Number.MAX_SAFE_INTEGER} THEN
+      RAISE EXCEPTION 'partition % has used up its sequences, the last is %: append to another partition or stream', v_partition, v_high
+        USING ERRCODE = 'program_limit_exceeded';
     END IF;
     v_at := coalesce('epoch'::timestamptz + p_times[i] * interval '1 millisecond', p_now);
     SELECT latest INTO v_latest FROM @.events WHERE stream_id = p_stream_id AND partition = v_partition AND sequence = v_high;

@@ -66,6 +66,20 @@ local function log_of(i)
   return logs[i] or log_of_text(i, call('HGET', KEYS[i], 'log'))
 end
 
+-- A page as the log should have it: in the place of an entry that somebody deleted by hand stands one that cannot be decoded, so that
+-- positions hold, and its delivery fails by itself.
+local function whole(page, first, last)
+  if #page == last - first + 1 then return page end
+  local found, k = {}, 1
+  for sequence = first, last do
+    local id = format('%d-0', sequence)
+    if page[k] and page[k][1] == id then
+      found[#found + 1], k = page[k], k + 1
+    else found[#found + 1] = { id, { 'id', 'deleted-' .. id, 'at', '0', 'payload', '' } } end
+  end
+  return found
+end
+
 -- Nil, or why there is nothing to do: no such stream, or another than the caller knows.
 local function missing_stream()
   local head = call('HMGET', KEYS[1], 'nonce', 'log')

@@ -36,10 +36,11 @@ local function slice(i, after, last, limit, max_bytes)
   last = min(last, log.high, from + limit - 1)
   if last < from then return {} end
   local key = tags[i] .. ':log'
-  if (last - from + 1) * log.largest <= max_bytes then return call('XRANGE', key, from, last) end
+  if (last - from + 1) * log.largest <= max_bytes then return whole(call('XRANGE', key, from, last), from, last) end
   local found, bytes, step = {}, 0, page_of(log, max_bytes)
   for start = from, last, step do
-    local page = call('XRANGE', key, start, min(last, start + step - 1))
+    local stop = min(last, start + step - 1)
+    local page = whole(call('XRANGE', key, start, stop), start, stop)
     for k = 1, #page do
       bytes = bytes + size_of(page[k])
       if bytes > max_bytes and #found > 0 then return found end
@@ -61,7 +62,7 @@ local function events_at(i, sequences, max_bytes)
     end
     k = k + 1
     first, last = max(first, log.first), min(last, log.high)
-    local page = first <= last and call('XRANGE', key, first, last) or {}
+    local page = first <= last and whole(call('XRANGE', key, first, last), first, last) or {}
     for place = 1, #page do
       local entry = page[place]
       bytes = bytes + size_of(entry)

@@ -169,7 +169,7 @@ elseif room > 0 then
     local i = candidates[(start + k - 1) % #candidates + 1].i
     local place = place_of(i)
     local first, last = place.cursor + 1, min(place.cursor + room, log_of(i).high)
-    local entries, count = call('XRANGE', tags[i] .. ':log', first, last), last - first + 1
+    local entries, count = whole(call('XRANGE', tags[i] .. ':log', first, last), first, last), last - first + 1
     for n = 1, count do lines[granted + n] = line_of(entries[n]) end
     room, granted = room - count, granted + count
     place.expiry = place.open == 0 and expires or min(place.expiry, expires)

@@ -92,7 +92,7 @@ end
 local step = min(100, page_of(log, ${LIMITS.fetchBytes}))
 while first <= last and examine > 0 do
   local count = min(step, examine, last - first + 1)
-  local page = rising and call('XRANGE', tags[1] .. ':log', first, first + count - 1)
+  local page = rising and whole(call('XRANGE', tags[1] .. ':log', first, first + count - 1), first, first + count - 1)
     or call('XREVRANGE', tags[1] .. ':log', last, last - count + 1)
   for k = 1, #page do
     if not look(page[k], rising and first or last) then return answer end

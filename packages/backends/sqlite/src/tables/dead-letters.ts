@@ -1,6 +1,6 @@
 /** Rows of rheo_dead_letters. */
 import type { progress } from "@rheo/core/internal";
-import { integer, text, textOrNull } from "../columns.ts";
+import { integer, rowOf, text, textOrNull } from "../columns.ts";
 import type { Row } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
 
@@ -8,16 +8,19 @@ type DeadLetter = progress.DeadLetter;
 
 const COLUMNS = "sequence, event_id, attempts, reason, stack, consumer_id, first_failed_at_ms, dead_at_ms";
 
-const toLetter = (row: Row): DeadLetter => ({
-  sequence: integer(row[0]),
-  eventId: text(row[1]),
-  attempts: integer(row[2]),
-  reason: text(row[3]),
-  stack: textOrNull(row[4]),
-  consumerId: text(row[5]),
-  firstFailedAtMs: integer(row[6]),
-  deadAtMs: integer(row[7]),
-});
+const toLetter = rowOf(
+  "rheo_dead_letters",
+  (row: Row): DeadLetter => ({
+    sequence: integer(row[0]),
+    eventId: text(row[1]),
+    attempts: integer(row[2]),
+    reason: text(row[3]),
+    stack: textOrNull(row[4]),
+    consumerId: text(row[5]),
+    firstFailedAtMs: integer(row[6]),
+    deadAtMs: integer(row[7]),
+  }),
+);
 
 // cost: a seek in the primary key, and the rows returned
 const ONE = `SELECT ${COLUMNS} FROM rheo_dead_letters WHERE group_id = ? AND partition = ? AND sequence = ?`;

@@ -1,5 +1,5 @@
 /** Reading rows of rheo_events. */
-import type { EventRecord } from "@rheo/core";
+import { type EventRecord, RheoError } from "@rheo/core";
 import type { progress } from "@rheo/core/internal";
 import { integer, text, textOrNull } from "../columns.ts";
 import type { Row, Value } from "../driver/driver.ts";
@@ -8,16 +8,35 @@ import type { Sql } from "../sql.ts";
 /** Each value that crosses from the driver costs, so the partition, which is mostly known, is not among them. */
 const EVENT_COLUMNS = "id, sequence, time_ms, type, key, metadata, payload, bytes";
 
-const toRecord = (row: Row, partition: number): EventRecord => ({
-  id: text(row[0]),
+const toRecord = (row: Row, partition: number): EventRecord => {
+  try {
+    return {
+      id: text(row[0]),
+      partition,
+      sequence: integer(row[1]),
+      timestampMs: integer(row[2]),
+      type: textOrNull(row[3]),
+      key: textOrNull(row[4]),
+      metadata: text(row[5]),
+      payload: text(row[6]),
+      bytes: integer(row[7]),
+    };
+  } catch (cause) {
+    if (!RheoError.is(cause)) throw cause;
+    return damagedRecord(row, partition);
+  }
+};
+
+/** A row that no append wrote: its payload is no JSON and shows the row, so that its delivery fails, and that of no other event. */
+const damagedRecord = (row: Row, partition: number): EventRecord => ({
+  id: typeof row[0] === "string" ? row[0] : "",
   partition,
   sequence: integer(row[1]),
-  timestampMs: integer(row[2]),
-  type: textOrNull(row[3]),
-  key: textOrNull(row[4]),
-  metadata: text(row[5]),
-  payload: text(row[6]),
-  bytes: integer(row[7]),
+  timestampMs: Number.isSafeInteger(row[2]) ? Number(row[2]) : 0,
+  type: null,
+  key: typeof row[4] === "string" ? row[4] : null,
+  metadata: "{}",
+  payload: `damaged row of rheo_events (${EVENT_COLUMNS}): ${row.map((cell) => (cell instanceof Uint8Array ? `x'${Buffer.from(cell).toString("hex")}'` : String(cell))).join(", ")}`,
 });
 
 const toRecords = (rows: readonly Row[], partition: number): EventRecord[] => rows.map((row) => toRecord(row, partition));
@@ -59,19 +78,30 @@ const PACKED_BYTES = 8_388_608;
 export const readSlice = (sql: Sql, slice: Slice): EventRecord[] => {
   const limit = slice.limit * slice.largestBytes <= slice.maxBytes ? slice.limit : countWithin(sql, slice);
   const isPacked = sql.connection.prefersPacked && limit > 1 && limit * slice.largestBytes <= PACKED_BYTES;
-  return toRecords(isPacked ? readPacked(sql, slice, limit) : readRows(sql, slice, limit), slice.partition);
+  return toRecords((isPacked ? readPacked(sql, slice, limit) : null) ?? readRows(sql, slice, limit), slice.partition);
 };
 
 const readRows = (sql: Sql, slice: Slice, limit: number): readonly Row[] =>
   sql.all(slice.order === "asc" ? ASCENDING : DESCENDING, slice.streamId, slice.partition, slice.after, slice.until, limit);
 
-const readPacked = (sql: Sql, slice: Slice, limit: number): readonly Row[] => {
+/** Null when there is something that cannot be packed: a blob, where damage has put one. */
+const readPacked = (sql: Sql, slice: Slice, limit: number): readonly Row[] | null => {
   const query = slice.order === "asc" ? PACKED_ASCENDING : PACKED_DESCENDING;
-  const [json] = sql.get(query, slice.streamId, slice.partition, slice.after, slice.until, limit) ?? [];
+  const json = packedText(() => sql.get(query, slice.streamId, slice.partition, slice.after, slice.until, limit)?.[0]);
+  if (json === null) return null;
   const rows = JSON.parse(text(json)) as Row[]; // an array of arrays, by the query
   // SQLite aggregates in the order of the subquery, but does not promise to; sorting what is sorted is a single pass
   const sign = slice.order === "asc" ? 1 : -1;
   return rows.sort((a, b) => sign * (integer(a[1]) - integer(b[1])));
+};
+
+const packedText = (get: () => unknown): unknown => {
+  try {
+    return get();
+  } catch (cause) {
+    if (cause instanceof Error && cause.message.includes("JSON cannot hold BLOB values")) return null;
+    throw cause;
+  }
 };
 
 const countWithin = (sql: Sql, slice: Slice): number => {
@@ -82,7 +112,7 @@ const countWithin = (sql: Sql, slice: Slice): number => {
     const wanted = Math.min(SIZES_PAGE, slice.limit - count);
     const sizes = sql.all(query, slice.streamId, slice.partition, after, until, wanted);
     for (const [size] of sizes) {
-      bytes += integer(size);
+      bytes += sizeOf(size);
       if (bytes > slice.maxBytes) return Math.max(1, count);
       count += 1;
     }
@@ -93,6 +123,9 @@ const countWithin = (sql: Sql, slice: Slice): number => {
   }
   return slice.limit;
 };
+
+/** What is damaged is told when the event is read. */
+const sizeOf = (size: unknown): number => (typeof size === "number" ? size : 0);
 
 const firstRetained = (sql: Sql, { streamId, partition }: Slice): number =>
   integer(sql.get("SELECT first_sequence FROM rheo_partitions WHERE stream_id = ? AND partition = ?", streamId, partition)?.[0]);
@@ -156,7 +189,7 @@ const sequencesWithin = (
   const within: number[] = [];
   let bytes = 0;
   for (const [sequence, size] of sql.all(SIZES_BY_SEQUENCES, streamId, partition, JSON.stringify(sequences))) {
-    bytes += integer(size);
+    bytes += sizeOf(size);
     if (bytes > maxBytes && within.length > 0) break;
     within.push(integer(sequence));
   }
@@ -172,9 +205,9 @@ export const readHeaders = (
 ): progress.EventHeader[] =>
   sql.all(HEADERS_BY_SEQUENCES, streamId, partition, JSON.stringify(sequences)).map((row) => ({
     sequence: integer(row[0]),
-    id: text(row[1]),
-    key: textOrNull(row[2]),
-    timestampMs: integer(row[3]),
+    id: typeof row[1] === "string" ? row[1] : "",
+    key: typeof row[2] === "string" ? row[2] : null,
+    timestampMs: Number.isSafeInteger(row[3]) ? Number(row[3]) : 0,
   }));
 
 const BY_IDS = `SELECT ${EVENT_COLUMNS}, partition FROM rheo_events WHERE stream_id = ?1 AND id IN (SELECT value FROM json_each(?2))`;

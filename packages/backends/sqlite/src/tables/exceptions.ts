@@ -1,6 +1,6 @@
 /** Rows of rheo_exceptions: one per delivery that left the happy path. */
 import type { progress } from "@rheo/core/internal";
-import { integer, integerOrNull, text, textOrNull } from "../columns.ts";
+import { integer, integerOrNull, rowOf, text, textOrNull } from "../columns.ts";
 import type { Row } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
 import { toAlone } from "./leases.ts";
@@ -10,22 +10,25 @@ type Exception = progress.Exception;
 const COLUMNS =
   "sequence, state, attempt, takeovers, token, alone, consumer_id, leased_at_ms, due_at_ms, key, reason, stack, first_failed_at_ms, failed_at_ms";
 
-const toException = (row: Row): Exception => ({
-  sequence: integer(row[0]),
-  state: toState(text(row[1])),
-  attempt: integer(row[2]),
-  takeovers: integer(row[3]),
-  token: integer(row[4]),
-  alone: toAlone(row[5]),
-  consumerId: textOrNull(row[6]),
-  leasedAtMs: integer(row[7]),
-  dueAtMs: integerOrNull(row[8]),
-  key: textOrNull(row[9]),
-  reason: textOrNull(row[10]),
-  stack: textOrNull(row[11]),
-  firstFailedAtMs: integerOrNull(row[12]),
-  failedAtMs: integerOrNull(row[13]),
-});
+const toException = rowOf(
+  "rheo_exceptions",
+  (row: Row): Exception => ({
+    sequence: integer(row[0]),
+    state: toState(text(row[1])),
+    attempt: integer(row[2]),
+    takeovers: integer(row[3]),
+    token: integer(row[4]),
+    alone: toAlone(row[5]),
+    consumerId: textOrNull(row[6]),
+    leasedAtMs: integer(row[7]),
+    dueAtMs: integerOrNull(row[8]),
+    key: textOrNull(row[9]),
+    reason: textOrNull(row[10]),
+    stack: textOrNull(row[11]),
+    firstFailedAtMs: integerOrNull(row[12]),
+    failedAtMs: integerOrNull(row[13]),
+  }),
+);
 
 /** The schema allows no others. */
 const toState = (state: string): Exception["state"] =>

@@ -1,7 +1,7 @@
 /** Rows of rheo_groups. */
-import type { GroupRecord } from "@rheo/core";
+import { type GroupRecord, RheoError } from "@rheo/core";
 import { groupNotFound, streamNotFound } from "@rheo/core/internal";
-import { integer, isTrue, text } from "../columns.ts";
+import { integer, isTrue, partitionCount, text } from "../columns.ts";
 import type { Row } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
 
@@ -30,7 +30,7 @@ export const findGroup = (sql: Sql, stream: string, group: string): Found => {
   if (row[2] === null) return "group_not_found";
   return {
     streamId: integer(row[0]),
-    partitions: integer(row[1]),
+    partitions: partitionCount(row[1]),
     groupId: integer(row[2]),
     record: { stream, name: group, options: parseStored(text(row[3])), paused: isTrue(row[4]), createdAtMs: integer(row[5]) },
   };
@@ -60,10 +60,25 @@ export const groupsAfter = (sql: Sql, stream: string, streamId: number, after: s
 const parsed = new Map<string, GroupOptions>();
 const PARSED_KEPT = 1_000;
 
+/** @throws unavailable - neither createGroup nor updateGroup wrote that */
+const readOptions = (json: string): GroupOptions => {
+  try {
+    const options: unknown = JSON.parse(json);
+    if (typeof options === "object" && options !== null && "maxAttempts" in options && "retry" in options)
+      return options as GroupOptions; // written by createGroup and updateGroup only
+  } catch {
+    // told below
+  }
+  throw new RheoError(
+    "unavailable",
+    `The options of a group are stored as ${JSON.stringify(json.slice(0, 200))}, which is not what Rheo writes: the store was written to by something else, or is damaged. Mend the row of rheo_groups.`,
+  );
+};
+
 const parseStored = (json: string): GroupOptions => {
   const known = parsed.get(json);
   if (known !== undefined) return known;
-  const options = Object.freeze(JSON.parse(json)) as GroupOptions; // written by createGroup and updateGroup only
+  const options = Object.freeze(readOptions(json));
   if (parsed.size >= PARSED_KEPT) parsed.clear();
   parsed.set(json, options);
   return options;

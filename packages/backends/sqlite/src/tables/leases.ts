@@ -1,6 +1,6 @@
 /** Rows of rheo_leases: a group has one per batch in flight. */
-import type { progress } from "@rheo/core/internal";
-import { bytesOrNull, integer, integerOrNull, text } from "../columns.ts";
+import { progress } from "@rheo/core/internal";
+import { bytesOrNull, integer, integerOrNull, rowOf, text } from "../columns.ts";
 import type { Row } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
 
@@ -9,20 +9,26 @@ type RangeLease = progress.RangeLease;
 const COLUMNS =
   "token, first_sequence, last_sequence, closed, open, attempt, takeovers, alone, consumer_id, leased_at_ms, expires_at_ms, first_failed_at_ms";
 
-const toLease = (row: Row): RangeLease => ({
-  token: integer(row[0]),
-  first: integer(row[1]),
-  last: integer(row[2]),
-  closed: bytesOrNull(row[3]),
-  open: integer(row[4]),
-  attempt: integer(row[5]),
-  takeovers: integer(row[6]),
-  alone: toAlone(row[7]),
-  consumerId: text(row[8]),
-  leasedAtMs: integer(row[9]),
-  expiresAtMs: integer(row[10]),
-  firstFailedAtMs: integerOrNull(row[11]),
-});
+const toLease = rowOf(
+  "rheo_leases",
+  (row: Row): RangeLease => ({
+    token: integer(row[0]),
+    first: integer(row[1]),
+    last: integer(row[2]),
+    closed: bytesOrNull(row[3]),
+    open: integer(row[4]),
+    attempt: integer(row[5]),
+    takeovers: integer(row[6]),
+    alone: toAlone(row[7]),
+    consumerId: text(row[8]),
+    leasedAtMs: integer(row[9]),
+    expiresAtMs: integer(row[10]),
+    firstFailedAtMs: integerOrNull(row[11]),
+  }),
+);
+
+const toLeases = (rows: readonly Row[], partition: number): RangeLease[] =>
+  rows.map((row) => progress.storedLease(partition, toLease(row)));
 
 export const toAlone = (value: unknown): progress.Alone => (value === 1 || value === 2 ? value : 0);
 
@@ -35,13 +41,13 @@ const PUT = `INSERT OR REPLACE INTO rheo_leases (group_id, partition, ${COLUMNS}
 const DELETE = "DELETE FROM rheo_leases WHERE group_id = ? AND partition = ? AND token = ? AND first_sequence = ?";
 
 export const leasesOf = (sql: Sql, groupId: number, partition: number): RangeLease[] =>
-  sql.all(ALL, groupId, partition).map(toLease);
+  toLeases(sql.all(ALL, groupId, partition), partition);
 
 export const expiredLeases = (sql: Sql, groupId: number, partition: number, nowMs: number): RangeLease[] =>
-  sql.all(EXPIRED, groupId, partition, nowMs).map(toLease);
+  toLeases(sql.all(EXPIRED, groupId, partition, nowMs), partition);
 
 export const leasesOfToken = (sql: Sql, groupId: number, partition: number, token: number): RangeLease[] =>
-  sql.all(OF_TOKEN, groupId, partition, token).map(toLease);
+  toLeases(sql.all(OF_TOKEN, groupId, partition, token), partition);
 
 export const putLease = (sql: Sql, groupId: number, partition: number, lease: RangeLease): void =>
   void sql.run(

@@ -1,7 +1,7 @@
 /** Rows of rheo_streams and rheo_partitions. */
 import type { StreamRecord, Watermark } from "@rheo/core";
 import { type PartitionState, type StoredStream, streamNotFound } from "@rheo/core/internal";
-import { integer, integerOrNull, text } from "../columns.ts";
+import { integer, integerOrNull, partitionCount, rowOf, text } from "../columns.ts";
 import type { Row } from "../driver/driver.ts";
 import type { Sql } from "../sql.ts";
 
@@ -9,7 +9,7 @@ const COLUMNS = "stream_id, name, partitions, created_at_ms";
 
 const toStream = (row: Row): StoredStream => ({
   streamId: integer(row[0]),
-  record: { name: text(row[1]), partitions: integer(row[2]), createdAtMs: integer(row[3]) },
+  record: { name: text(row[1]), partitions: partitionCount(row[2]), createdAtMs: integer(row[3]) },
 });
 
 const BY_NAME = `SELECT ${COLUMNS} FROM rheo_streams WHERE name = ?`;
@@ -33,13 +33,16 @@ export const streamsAfter = (sql: Sql, after: string | null, limit: number): Str
 
 const PARTITION_COLUMNS = "partition, first_sequence, high_watermark, latest_ms, largest_bytes";
 
-const toPartition = (row: Row): PartitionState => ({
-  partition: integer(row[0]),
-  firstSequence: integer(row[1]),
-  highWatermark: integer(row[2]),
-  latestMs: integerOrNull(row[3]),
-  largestBytes: integer(row[4]),
-});
+const toPartition = rowOf(
+  "rheo_partitions",
+  (row: Row): PartitionState => ({
+    partition: integer(row[0]),
+    firstSequence: integer(row[1]),
+    highWatermark: integer(row[2]),
+    latestMs: integerOrNull(row[3]),
+    largestBytes: integer(row[4]),
+  }),
+);
 
 const PARTITION = `SELECT ${PARTITION_COLUMNS} FROM rheo_partitions WHERE stream_id = ? AND partition = ?`;
 const PARTITIONS = `SELECT ${PARTITION_COLUMNS} FROM rheo_partitions WHERE stream_id = ? ORDER BY partition`;

@@ -1,0 +1,127 @@
+import { type CorpusCase, EVERY_STORE } from "../corpus-case.ts";
+import { crashes, postgres, proof, redis, runtime, sqlite } from "../test-reference.ts";
+
+export const frontierCases: readonly CorpusCase[] = [
+  {
+    id: "B10",
+    kind: "A later ack moves the stored position over an earlier event that is open",
+    rules: "P1 T2",
+    concerns: EVERY_STORE,
+    tests: [
+      crashes("F2 F3 G2 P1 T5 · under random crashes the token decides: %s"),
+      redis(
+        "chaos",
+        "killed at random, with clocks hours apart, over a server that is killed too: every event is acked, none twice",
+      ),
+    ],
+    verdict: "holds",
+    note: "What was acked out of order does not come again.",
+  },
+  {
+    id: "B11",
+    kind: "When work is taken away the highest position seen is stored, not the highest finished",
+    rules: "P1 G9",
+    concerns: ["memory", "runtime"],
+    tests: [
+      runtime("assignment", "that were given up while a fetch was under way are not worked on, whatever the fetch brings"),
+      runtime("assignment", "while members come and go at random, each event is handled, and in the order of its partition"),
+      runtime(
+        "stores",
+        "while members with assigned partitions come and go, each event is handled in the order of its partition",
+        ["sqlite", "postgres", "redis"],
+      ),
+      proof("simulation", "G2 G9 F1 F2 F3 T4 T5 T7 P1 · the real runtime on virtual time", ["memory", "runtime"]),
+    ],
+    verdict: "holds",
+    note: "There is no stored position to be wrong: the frontier is derived from what is open.",
+  },
+  {
+    id: "B13",
+    kind: "What was acked above a reset stays behind, and stops the frontier",
+    rules: "T7 P1",
+    concerns: EVERY_STORE,
+    tests: [],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B14",
+    kind: "The ack of a redelivered hole does not move the frontier",
+    rules: "T2",
+    concerns: EVERY_STORE,
+    tests: [],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B15",
+    kind: "Acks above a hole are forgotten by a restart, so that all of it comes again",
+    rules: "T2",
+    concerns: EVERY_STORE,
+    tests: [
+      proof(
+        "corpus",
+        "B15 thousands acked behind one that stays open: after a restart that one alone comes, and nothing of them is kept",
+        EVERY_STORE,
+      ),
+      sqlite("costs", "nothing for what is acked, one row for a batch in flight"),
+      redis("costs", "nothing is left of acked events but the events: no key, and no more memory per group"),
+      postgres("costs", "nothing is left of acked events"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B16",
+    kind: "Retention takes an event away that is in flight, which can then never be settled",
+    rules: "L10 P1",
+    concerns: EVERY_STORE,
+    tests: [redis("trim", "whose process dies before it has swept is a trim for everybody at once, and is swept by the next")],
+    verdict: "holds",
+    note: "A trim never passes the slowest frontier unless it is forced.",
+  },
+  {
+    id: "B17",
+    kind: "One open delivery, or a count of what is in flight that is wrong, stops everybody",
+    rules: "G8",
+    concerns: EVERY_STORE,
+    tests: [],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B18",
+    kind: "What once failed is remembered for ever, and its redelivery dropped",
+    rules: "F2 F3",
+    concerns: EVERY_STORE,
+    tests: [
+      runtime("ledger", "whatever happens to them, in whatever order, each delivery is settled, released or lost exactly once"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B19",
+    kind: "Where a group starts depends on who comes first, and what was appended just before is missed",
+    rules: "G1",
+    concerns: EVERY_STORE,
+    tests: [],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B20",
+    kind: "A failure in one partition starts the others over while they run",
+    rules: "G9",
+    concerns: ["runtime"],
+    tests: [
+      proof("corpus-runtime", "B20 one that fails in one partition starts nothing over in the others, which run meanwhile", [
+        "memory",
+        "runtime",
+      ]),
+      runtime("ledger", "whatever happens to them, in whatever order, each delivery is settled, released or lost exactly once"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+];

@@ -1,0 +1,130 @@
+import { type CorpusCase, EVERY_STORE } from "../corpus-case.ts";
+import { cli, core, crashes, lmdb, pipeline, proof, runtime } from "../test-reference.ts";
+
+export const handlersCases: readonly CorpusCase[] = [
+  {
+    id: "B49",
+    kind: "A handler that never ends keeps its slot for ever",
+    rules: "T4",
+    concerns: ["runtime"],
+    tests: [
+      runtime("inline", "B49 handlers that never end give their slots back, and die by their attempts"),
+      runtime("threads", "B49 a handler that never ends is ended with its thread; those beside it are not charged"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B50",
+    kind: "An event that kills its process is tried for ever",
+    rules: "T4 T5",
+    concerns: [...EVERY_STORE, "runtime"],
+    tests: [
+      crashes("T5 O12 B50 · a batch of 50 with events that kill their process: %s"),
+      runtime("process-supervise", "B50 T5 an event that kills its process ends in one dead letter, and the rest is acked"),
+      runtime("poison", "… that kill their process are dead letters, the others are acked, charged once at most"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B52",
+    kind: "A retry loses its place, and what comes after it overtakes",
+    rules: "G9",
+    concerns: EVERY_STORE,
+    tests: [runtime("ordered-runs", "whatever happens to runs, none is overtaken")],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B53",
+    kind: "Restarts for a deploy use up the attempts of healthy events",
+    rules: "T1",
+    concerns: ["runtime", "cli", "memory"],
+    tests: [
+      runtime("lifecycle", "B53 B79 past its time it aborts, and gives back uncharged"),
+      runtime("process-supervise", "under load charges no event, loses none, and never has one process less that is ready"),
+      cli("start", "SIGHUP under load replaces all: no event is charged, none is lost"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B55",
+    kind: "What a handler throws is no error, and the failure cannot be recorded",
+    rules: "T6",
+    concerns: [...EVERY_STORE, "runtime"],
+    tests: [
+      runtime("inline", "B55 B56 a handler that … … has failed once, with a bounded reason"),
+      core("outcome", "T6 · anything thrown becomes a bounded, clean reason (B55, B56)"),
+      pipeline("pipeline", "that throws, rejects with or returns %s has ended once, with a bounded reason"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B56",
+    kind: "An error or a result cannot be serialised",
+    rules: "T6",
+    concerns: [...EVERY_STORE, "runtime"],
+    tests: [
+      runtime("inline", "B56 … returned is an ack"),
+      runtime("threads", "B56 B131 whatever is thrown or returned: a bounded reason, or an ack, and the pool lives"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B57",
+    kind: "The way of a failure fails itself, and the delivery is stranded",
+    rules: "F7",
+    concerns: ["runtime", "memory"],
+    tests: [
+      runtime(
+        "inline",
+        "B57 F7 a settlement whose answer is lost is repeated until the store has spoken, and never contradicted",
+      ),
+      runtime("lifecycle", "B57 a logger that throws harms nobody"),
+      core("instance", "events reach listeners and diagnostics channels; a listener that throws harms nobody (B57)"),
+      pipeline("faults", "and whose onError throws or rejects is no unhandled rejection, and goes on"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B58",
+    kind: "One stored event cannot be decoded, and the fetch of all fails, for ever",
+    rules: "T6",
+    concerns: ["runtime", "memory", "redis", "lmdb"],
+    tests: [
+      runtime("inline", "B58 an event that cannot be decoded is a dead letter; the others are handled"),
+      proof(
+        "corpus-runtime",
+        "B58 fails by itself: a fetch gives all, its delivery can be rejected, and its letter be looked at",
+        ["memory", "runtime"],
+      ),
+      proof(
+        "corpus-redis",
+        "B111 B113 entries that somebody deleted by hand, before and after they were given out: the others come whole, these die by themselves, and the lag is exact",
+        ["redis"],
+      ),
+      lmdb("refusals", "a damaged record costs only those who ask for it"),
+    ],
+    verdict: "holds",
+    note: "Its content stays in the log as it is.",
+  },
+  {
+    id: "B59",
+    kind: "A handler ends its process, or rejects a promise that nobody waits for",
+    rules: "T4 T5",
+    concerns: ["runtime", "cli"],
+    tests: [
+      runtime("threads", "B59 …: only the thread ends, and the event is tried again"),
+      runtime("process-transition", "B45 an exit with code 0 that nobody asked for is a failure too"),
+      runtime("poison", "… that kill their thread are dead letters; no other is charged at all"),
+      cli("start", "a process that crashes in its start is tried again, then given up: exit 1"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+];

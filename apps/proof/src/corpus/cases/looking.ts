@@ -1,0 +1,65 @@
+import { type CorpusCase, EVERY_STORE } from "../corpus-case.ts";
+import { cli, dashboard, redis } from "../test-reference.ts";
+
+export const lookingCases: readonly CorpusCase[] = [
+  {
+    id: "B142",
+    kind: "The lag is off by one, or negative",
+    rules: "P1 P2",
+    concerns: EVERY_STORE,
+    tests: [],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B143",
+    kind: "The lag counts what retention took away",
+    rules: "L10 P2",
+    concerns: EVERY_STORE,
+    tests: [],
+    verdict: "holds",
+    note: "It is reported apart, as skipped.",
+  },
+  {
+    id: "B144",
+    kind: "Leases that ran out are still counted as in flight",
+    rules: "P1",
+    concerns: EVERY_STORE,
+    tests: [],
+    verdict: "holds",
+    note: "",
+  },
+  {
+    id: "B145",
+    kind: "Content runs as a script in the dashboard",
+    rules: "dashboard",
+    concerns: ["dashboard"],
+    tests: [
+      dashboard("inert", "runs nothing and loads nothing on any page"),
+      dashboard("inert", "is shown as it is, and what cannot be seen is written out"),
+      dashboard("inert", "comes from the server as data that nothing else can be taken for"),
+      dashboard("safety", "every answer carries the policy, also those that refuse"),
+      dashboard("safety", "nothing but GET and HEAD is done"),
+      dashboard("safety", "without a token, only names of the loopback are answered"),
+    ],
+    verdict: "holds",
+    note: "The dashboard changes nothing.",
+  },
+  {
+    id: "B146",
+    kind: "Looking disturbs the store",
+    rules: "P4",
+    concerns: ["dashboard", "cli", "redis"],
+    tests: [
+      dashboard("paging", "answers stay small, however large the payloads, the store and its groups are"),
+      dashboard("paging", "a filter that matches little looks through so many and stops, and can be gone on from"),
+      dashboard("live", "ten who watch the same cost one"),
+      dashboard("postgres", "every view is read by a role that may not write"),
+      cli("terminal", "ends quietly with 0 when nobody reads on, as with head"),
+      cli("terminal", "ends quietly when nobody reads on"),
+      redis("slowlog", "appends, drains, replays, redrives, trims and deletions of many events"),
+    ],
+    verdict: "holds",
+    note: "",
+  },
+];

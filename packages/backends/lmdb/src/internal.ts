@@ -1,0 +1,3 @@
+export { planMap } from "./address-space.ts";
+export { fileSystemOf } from "./file-system.ts";
+export { optionsFromUrl, resolveOptions } from "./options.ts";
