@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { findRedis } from "./packages/testing/src/servers/redis.ts";
 
@@ -6,8 +7,12 @@ const project = (name: string, include: string[], testTimeout = 30_000): object 
   test: { name, include, environment: "node", testTimeout, hookTimeout: 60_000, pool: "forks" },
 });
 
+/** Tests of processes wait more than they work, so there are two at a time even on two processors. */
+const maxWorkers = Math.max(2, availableParallelism() - 1);
+
 export default defineConfig({
   test: {
+    maxWorkers,
     projects: [
       project("core", ["packages/core/test/**/*.test.ts"]),
       project("sqlite", ["packages/backends/sqlite/test/**/*.test.ts"], 60_000),

@@ -59,10 +59,7 @@ const createCommand = (): Command =>
         .choices(["frozen", "real"])
         .default("frozen"),
     )
-    .option(
-      "--store <url>",
-      "a store that processes share: sqlite:, postgres:, redis: or mongodb: (default: a temporary SQLite file)",
-    )
+    .option("--store <url>", "sqlite:, lmdb:, postgres:, redis: or mongodb: (default: a temporary SQLite file)")
     .option("--keep", "leave the temporary file, or the demo's streams in the store", false)
     .option("--json", "one JSON document instead of text", false)
     .addHelpText("after", EPILOGUE)

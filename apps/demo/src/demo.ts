@@ -1,6 +1,6 @@
 /** The whole demo: one story after another, each on a stream of its own in one store. */
 import { randomUUID } from "node:crypto";
-import { killProcess } from "./kill-process.ts";
+import { killOwner, killProcess } from "./kill-process.ts";
 import { openPlace } from "./place.ts";
 import type { KillPoint } from "./points.ts";
 import type { DemoReport, StoryReport } from "./report.ts";
@@ -28,7 +28,7 @@ export interface DemoAudience extends Audience {
 
 /**
  * Kills a process at each of the points, then a worker thread.
- * @throws UsageError - the store is not shared by processes
+ * @throws UsageError - the store does not outlive its process
  * @throws RheoError - it cannot be opened
  */
 export const runDemo = async (options: DemoOptions, audience: DemoAudience): Promise<DemoReport> => {
@@ -47,8 +47,8 @@ export const runDemo = async (options: DemoOptions, audience: DemoAudience): Pro
     audience.storyEnded(report);
     stories.push(report);
   };
-  for (const killAt of points)
-    await tell({ killed: "process", killAt }, () => killProcess(stageOf(killAt), killAt, clock, audience));
+  const killOne = place.hasOneOwner ? killOwner : killProcess;
+  for (const killAt of points) await tell({ killed: "process", killAt }, () => killOne(stageOf(killAt), killAt, clock, audience));
   await tell({ killed: "thread", killAt: null }, () => killThread(stageOf("thread"), audience));
   return { ok: allOk(stories), store, clock, node: process.version, ms: Math.round(performance.now() - startedMs), stories };
 };

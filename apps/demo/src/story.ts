@@ -13,7 +13,7 @@ type KillStep = Step<KillScene>;
 
 const VICTIM = "worker-1";
 const SURVIVOR = "worker-2";
-const PRICES = [2.913, 2.921, 2.908];
+export const PRICES = [2.913, 2.921, 2.908];
 
 const append: KillStep = {
   name: "append",

@@ -31,11 +31,13 @@ const chaos = (...args: readonly string[]): Promise<Report> =>
   });
 
 const RUNS: readonly (readonly [store: string, seconds: number, faults: string, more: readonly string[]])[] = [
-  ["sqlite", 15, PROCESSES, ["--processes", "3"]],
-  ["postgres", 15, `${PROCESSES},cut,server-kill`, ["--processes", "3"]],
-  ["redis", 15, `${PROCESSES},cut,server-kill`, ["--processes", "3"]],
-  ["postgres", 15, LINKS, ["--hosts", "3", "--processes", "1"]],
-  ["redis", 15, LINKS, ["--hosts", "3", "--processes", "1"]],
+  ["sqlite", 12, PROCESSES, ["--processes", "3"]],
+  ["lmdb", 10, "kill,stop,block,thread", []],
+  ["postgres", 12, `${PROCESSES},cut,server-kill`, ["--processes", "3"]],
+  ["redis", 12, `${PROCESSES},cut,server-kill`, ["--processes", "3"]],
+  ["mongo", 12, `${PROCESSES},server-kill`, ["--processes", "3"]],
+  ["postgres", 12, LINKS, ["--hosts", "3", "--processes", "1"]],
+  ["redis", 12, LINKS, ["--hosts", "3", "--processes", "1"]],
 ];
 
 /** Why a run is not to be had here; null when it is. In CI it is a failure. */

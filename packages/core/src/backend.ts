@@ -354,7 +354,7 @@ export interface RedriveRequest {
 export interface PartitionProgress extends Watermark {
   /** Everything up to here is acked or dead; never below firstSequence − 1, never above the high watermark. */
   readonly frontier: number;
-  /** Undelivered events that a forced trim took away from this group. */
+  /** Undelivered events that a forced trim took away from this group, or that are missing from a damaged log. */
   readonly skipped: number;
 }
 

@@ -194,6 +194,12 @@ class Lane {
       this.#buffer = answer.events;
       this.#resume = answer.passed;
       this.#isLast = answer.ended;
+      if (!answer.ended && answer.passed === null)
+        throw new RheoError(
+          "unavailable",
+          `A search of partition ${this.partition} of "${this.#stream}" neither ends nor gets on: its log is damaged.`,
+          { stream: this.#stream, partition: this.partition },
+        );
       if (answer.events.length < PAGE) this.#examine = Math.min(EXAMINE_MOST, this.#examine * 4);
       return;
     }

@@ -20,7 +20,7 @@ export interface PartitionLag {
   readonly lag: number;
   /** First retained sequence. */
   readonly firstSequence: number;
-  /** Deliveries that a forced trim took away unsettled. */
+  /** Deliveries that a forced trim took away unsettled, or that are missing from a damaged log. */
   readonly skipped: number;
 }
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startPostgres, startRedis } from "@rheo/testing/servers";
+import { startMongo, startPostgres, startRedis } from "@rheo/testing/servers";
 
 export interface FixturePlace {
   readonly place: string;
@@ -12,6 +12,10 @@ export interface FixturePlace {
 export const openFixturePlace = async (store: string): Promise<FixturePlace> => {
   if (store === "postgres") {
     const server = await startPostgres({ fsync: "off" });
+    return { place: server.url, close: () => server.stop() };
+  }
+  if (store === "mongo") {
+    const server = await startMongo();
     return { place: server.url, close: () => server.stop() };
   }
   if (store === "redis") {

@@ -1,11 +1,14 @@
 /** The stores of which fixtures are kept: how one of them is written to a file, and made from one. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Backend } from "@rheo/core";
+import { lmdb } from "@rheo/lmdb";
+import { mongo } from "@rheo/mongo";
 import { migrationScript, postgres } from "@rheo/postgres";
 import { redis } from "@rheo/redis";
 import { sqlite } from "@rheo/sqlite";
 import { Redis } from "ioredis";
+import { BSON, type Db, type Document, MongoClient } from "mongodb";
 import pg from "pg";
 
 export interface FixtureStore {
@@ -113,4 +116,53 @@ const withRedis = async <Result>(url: string, work: (client: Redis) => Promise<R
   }
 };
 
-export const fixtureStores: readonly FixtureStore[] = [sqliteStore, postgresStore, redisStore];
+const LMDB_FILE = "data.mdb";
+
+const lmdbStore: FixtureStore = {
+  name: "lmdb",
+  open: (folder) => lmdb({ path: join(folder, "events") }),
+  save: (folder) => Promise.resolve(readFileSync(join(folder, "events", LMDB_FILE))),
+  restore: (folder, content) => {
+    mkdirSync(join(folder, "events"));
+    return Promise.resolve(writeFileSync(join(folder, "events", LMDB_FILE), content));
+  },
+};
+
+const mongoStore: FixtureStore = {
+  name: "mongo",
+  open: (url) => mongo({ url, database: DATABASE }),
+  save: (url) =>
+    withMongo(url, async (db) => {
+      const dumped: Record<string, unknown[]> = {};
+      for (const { collectionName } of (await db.collections()).sort((a, b) => (a.collectionName < b.collectionName ? -1 : 1)))
+        dumped[collectionName] = await db
+          .collection(collectionName)
+          .find({}, { sort: { _id: 1 } })
+          .toArray();
+      return Buffer.from(BSON.EJSON.stringify(dumped, { relaxed: false }));
+    }),
+  restore: (url, content) =>
+    withMongo(url, async (db) => {
+      const backend = mongo({ url, database: DATABASE });
+      await backend.open({ clock: null, migrate: true }); // its indexes
+      await backend.close();
+      const dumped = BSON.EJSON.parse(content.toString(), { relaxed: false }) as Record<string, Document[]>; // as save() wrote it
+      for (const [name, documents] of Object.entries(dumped)) {
+        await db.collection(name).deleteMany({});
+        if (documents.length > 0) await db.collection(name).insertMany(documents);
+      }
+    }),
+};
+
+const DATABASE = "fixture";
+
+const withMongo = async <Result>(url: string, work: (db: Db) => Promise<Result>): Promise<Result> => {
+  const client = await new MongoClient(url).connect();
+  try {
+    return await work(client.db(DATABASE));
+  } finally {
+    await client.close();
+  }
+};
+
+export const fixtureStores: readonly FixtureStore[] = [sqliteStore, lmdbStore, postgresStore, redisStore, mongoStore];

@@ -6,4 +6,5 @@ import { openStore } from "./fixtures/store.ts";
 const server = await startMongo();
 afterAll(() => server.stop());
 
-describeBackend({ name: "mongo", open: () => openStore(server.url) });
+// one instance: with conflicts, in mongo.conflicts.test.ts
+describeBackend({ name: "mongo", instances: ["two instances"], open: () => openStore(server.url) });

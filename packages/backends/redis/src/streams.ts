@@ -1,6 +1,6 @@
 /** Streams as this process knows them. What is known may be out of date: scripts tell by the nonce. */
-import type { StreamRecord } from "@rheo/core";
-import { streamNotFound } from "@rheo/core/internal";
+import { RheoError, type StreamRecord } from "@rheo/core";
+import { LIMITS, streamNotFound } from "@rheo/core/internal";
 import type { Connection } from "./connection.ts";
 import { catalogKey, headKey } from "./keys.ts";
 
@@ -43,7 +43,7 @@ export class Streams {
 
   /** Remembers what the catalog says. */
   note(name: string, text: string): Stream {
-    const { partitions, nonce, created, floor, state } = JSON.parse(text) as Written;
+    const { partitions, nonce, created, floor, state } = written(name, text);
     const heads = Array.from({ length: partitions }, (_, partition) => headKey(this.#prefix, name, partition));
     const stream = { name, partitions, nonce, floor, createdAtMs: Number(created), isGoing: state !== "live", heads };
     if (this.#known.size >= KEPT) this.#known.clear();
@@ -57,6 +57,25 @@ export class Streams {
     return null;
   }
 }
+
+/** @throws unavailable - what is there is not what any version of this package writes */
+const written = (name: string, text: string): Written => {
+  try {
+    const { partitions, ...rest } = JSON.parse(text) as Written; // looked at below
+    if (Number.isInteger(partitions) && partitions >= 1 && partitions <= LIMITS.partitions) return { partitions, ...rest };
+    throw new TypeError(`partitions: ${String(partitions)}`);
+  } catch (cause) {
+    throw new RheoError(
+      "unavailable",
+      `The catalog's entry of stream "${name}" is damaged: ${text.slice(0, SHOWN)}. Mend it, or remove the stream.`,
+      { stream: name },
+      { cause },
+    );
+  }
+};
+
+/** How much of a damaged entry is shown. */
+const SHOWN = 200;
 
 /** See `catalog.lua.ts`. */
 interface Written {

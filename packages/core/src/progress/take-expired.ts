@@ -43,8 +43,11 @@ const move = (
   order: OrderView,
 ): void => {
   const { store } = pass;
-  const events = pass.affordable(store.eventsAt(partition, wanted.slice(0, pass.left), pass.bytesLeft));
-  if (events.length === 0) return drop(pass, partition, lease, wanted.slice(0, pass.left));
+  const sought = wanted.slice(0, pass.left);
+  const found = store.eventsAt(partition, sought, pass.bytesLeft);
+  if (found.length === 0) return drop(pass, partition, lease, sought);
+  const events = pass.affordable(found);
+  if (events.length === 0) return;
   const sequences = events.map((event) => event.sequence);
   replaceLease(store, partition, lease, withoutSequences(lease, sequences));
   revoke(store, partition, lease.token, sequences, "reclaimed");

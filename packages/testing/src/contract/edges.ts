@@ -26,6 +26,20 @@ const onLastAttempt = async (world: World): Promise<void> => {
 const letters = async (world: World): Promise<number> => (await world.peer.deadLetters(STREAM, GROUP)).length;
 
 export const edgeCases: readonly ContractCase[] = [
+  rule("G3 T1 P1", "expired deliveries that do not fit in the bytes of a fetch stay, and come with another", async (world) => {
+    await world.group();
+    const input = { partition: 0, metadata: { padding: "x".repeat(1_000) } };
+    await world.lease(3, input);
+    await world.lease(3, input);
+    world.expire();
+    const first = await world.rheo.fetch(STREAM, GROUP, { limit: 6, maxBytes: 3_500 });
+    assert.deepEqual(sequences(first), [1, 2, 3]);
+    const rest = await world.peer.fetch(STREAM, GROUP, { limit: 6, consumerId: "other" });
+    assert.deepEqual(sequences(rest), [4, 5, 6]);
+    for (const lease of [...first, ...rest]) await world.rheo.ack(lease);
+    const { lag, partitions } = await world.rheo.lag(STREAM, GROUP);
+    assert.deepEqual([lag, partitions[0]?.skipped], [0, 0]);
+  }),
   rule("T5", "a last attempt beside another delivery of its member is no proof when both run out", async (world) => {
     await world.group({ maxAttempts: 2 });
     const [first] = await world.lease(2);

@@ -17,9 +17,18 @@ process.on("SIGUSR2", () => {
   for (const end = performance.now() + ms; performance.now() < end; );
 });
 
+/**
+ * Retries are quick, and a delivery that is taken over again and again does not die of it: nothing here may end but as its payload
+ * says.
+ */
+const createGroup = { leaseMs: LEASE_MS, maxAttempts: 200, retry: { minMs: 10, maxMs: 200 } } as const;
+
 const openRecorded = async (): Promise<Rheo> => {
   const rheo = await Rheo.open(url);
   await rheo.ensureStream(stream, { partitions: PARTITIONS });
+  // the work inside looks at them at once
+  await rheo.ensureGroup(stream, GROUPS.threaded, createGroup);
+  await rheo.ensureGroup(stream, GROUPS.keyed, { ...createGroup, ordering: "key" });
   const recorder = new Recorder(folder, `port-${process.pid}`);
   void workInside(rheo, environment).catch((error: unknown) => {
     console.error("the work inside:", error);
@@ -27,12 +36,6 @@ const openRecorded = async (): Promise<Rheo> => {
   });
   return await Rheo.open({ backend: recorded(internalsOf(rheo).backend, recorder, () => rheo.close()) });
 };
-
-/**
- * Retries are quick, and a delivery that is taken over again and again does not die of it: nothing here may end but as its payload
- * says.
- */
-const createGroup = { leaseMs: LEASE_MS, maxAttempts: 200, retry: { minMs: 10, maxMs: 200 } } as const;
 
 const config: object = {
   store: openRecorded,

@@ -17,7 +17,7 @@ wrote down and from the store that nothing was lost, settled twice, or settled u
                        roll         all processes are replaced, one by one (not on lmdb)
                        orphan       SIGKILL of the parent of the processes
                        thread       handlers end their threads
-                       cut          all connections to the server break (private postgres, redis, mongo)
+                       cut          all connections to the server break (private postgres, redis)
                        server-kill  SIGKILL of the server, which comes back (private postgres, redis, mongo)
                        link-down, link-drop-out, link-drop-in, link-slow
                                     the link of one host breaks, loses what goes one way, or is slow (--hosts)

@@ -41,7 +41,11 @@ const LINKS: readonly ChosenFault[] = FAULT_KINDS.filter((kind) => kind.startsWi
 /** @throws SoakUsageError - hosts that cannot be had here */
 export const openPlace = async (store: string, hosts: number): Promise<Place> => {
   const why =
-    hosts === 0 ? null : ["postgres", "redis", "mongo"].includes(store) ? whyNoNetwork() : "the store has no private server";
+    hosts === 0
+      ? null
+      : ["postgres", "redis"].includes(store)
+        ? whyNoNetwork()
+        : "they are for the private servers of postgres and redis";
   if (why !== null) throw new SoakUsageError(`--hosts cannot be had here: ${why}.`);
   switch (store) {
     case "sqlite":
@@ -63,8 +67,14 @@ export const openPlace = async (store: string, hosts: number): Promise<Place> =>
     case "mongo": {
       const server = await startMongo();
       if (server.real) return given(server.url);
-      // it is asked for alone, or the driver would go to the address that the server gives
-      return await behindProxy(server, hosts, (at) => `mongodb://${at}/soak?directConnection=true`);
+      // without a proxy: the driver goes to the address that the server gives
+      const url = server.url.replace("/?", "/soak?");
+      return {
+        ...given(url),
+        possible: [...SHARED, "server-kill"],
+        killServer: (awayMs) => killFor(server, awayMs),
+        close: () => server.stop(),
+      };
     }
     default:
       return given(store);
@@ -104,6 +114,12 @@ const inFolder = (urlIn: (folder: string) => string, possible: readonly ChosenFa
   };
 };
 
+const killFor = async (server: Server, awayMs: number): Promise<void> => {
+  await server.kill();
+  await sleep(awayMs);
+  await server.restart();
+};
+
 const behindProxy = async (server: Server, hosts: number, urlAt: (at: string) => string): Promise<Place> => {
   const proxy = await startProxy(server.port);
   const network = hosts === 0 ? null : await startNetwork(hosts, proxy.port);
@@ -115,11 +131,7 @@ const behindProxy = async (server: Server, hosts: number, urlAt: (at: string) =>
     possible: [...SHARED, "cut", "server-kill", ...(network === null ? [] : LINKS)],
     hasOneOwner: false,
     cut: () => proxy.cut(),
-    killServer: async (awayMs) => {
-      await server.kill();
-      await sleep(awayMs);
-      await server.restart();
-    },
+    killServer: (awayMs) => killFor(server, awayMs),
     close: async () => {
       await network?.stop();
       await proxy.stop();

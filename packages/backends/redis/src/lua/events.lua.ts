@@ -93,13 +93,14 @@ local function sequence_at(i, time)
   local low, high = log.first, log.high + 1
   while low < high do
     local middle = low + floor((high - low) / 2)
-    local fields = call('XRANGE', key, middle, middle)[1][2]
-    if tonumber(fields[5] == 'latest' and fields[6] or fields[4]) >= time then high = middle else low = middle + 1 end
+    local fields = whole(call('XRANGE', key, middle, middle), middle, middle)[1][2]
+    if (tonumber(fields[5] == 'latest' and fields[6] or fields[4]) or 0) >= time then high = middle else low = middle + 1 end
   end
   while low <= log.high do
-    local page = call('XRANGE', key, low, min(log.high, low + 99))
+    local last = min(log.high, low + 99)
+    local page = whole(call('XRANGE', key, low, last), low, last)
     for k = 1, #page do
-      if tonumber(page[k][2][4]) >= time then return low + k - 1 end
+      if (tonumber(page[k][2][4]) or 0) >= time then return low + k - 1 end
     end
     low = low + #page
   end
@@ -109,6 +110,14 @@ end
 
 /** An event as one line of the answer: `<sequence>-0`, id, at, type, key, metadata and payload, apart by U+0000, which none can contain. */
 export const LINES: string = lua`
+-- An entry that no append wrote: its payload is no JSON and shows what there is, so that its delivery fails, and that of no other.
+local function damaged_line(entry)
+  local fields = entry[2]
+  local id = fields[1] == 'id' and fields[2] or ''
+  local shown = string.gsub(concat(fields, ' '), '%z', '?')
+  return entry[1] .. '\0' .. string.gsub(id, '%z', '?') .. '\0' .. '0' .. '\0\0\0{}\0damaged entry: ' .. shown
+end
+
 local function line_of(entry)
   local fields = entry[2]
   local k, kind, key, metadata = 5, '', '', '{}'
@@ -125,6 +134,7 @@ local function line_of(entry)
     metadata = fields[k + 1]
     k = k + 2
   end
+  if fields[1] ~= 'id' or fields[3] ~= 'at' or fields[k] ~= 'payload' or find(fields[k + 1], '\0', 1, true) then return damaged_line(entry) end
   return entry[1] .. '\0' .. fields[2] .. '\0' .. fields[4] .. '\0' .. kind .. '\0' .. key .. '\0' .. metadata .. '\0' .. fields[k + 1]
 end
 `;
