@@ -1,20 +1,26 @@
 /** The servers of a run. */
+import { MongoHost } from "./mongo-host.ts";
 import { PostgresHost } from "./postgres-host.ts";
 import { RedisHost } from "./redis-host.ts";
 import type { Scratch } from "./scratch.ts";
 
-export type ServerStore = "postgres" | "redis";
+export type ServerStore = "postgres" | "redis" | "mongo";
 /** A server that is there, or null for a private one. */
 export type ServerUrls = Readonly<Record<ServerStore, string | null>>;
 
 export class Hosts {
-  readonly #starting: { readonly postgres?: Promise<PostgresHost>; readonly redis?: Promise<RedisHost> };
+  readonly #starting: {
+    readonly postgres?: Promise<PostgresHost>;
+    readonly redis?: Promise<RedisHost>;
+    readonly mongo?: Promise<MongoHost>;
+  };
 
   /** Starts those that are asked for. */
   constructor(stores: readonly string[], urls: ServerUrls) {
     this.#starting = {
       ...(stores.includes("postgres") ? { postgres: PostgresHost.start(urls.postgres) } : {}),
       ...(stores.includes("redis") ? { redis: RedisHost.start(urls.redis) } : {}),
+      ...(stores.includes("mongo") ? { mongo: MongoHost.start(urls.mongo) } : {}),
     };
   }
 
@@ -26,9 +32,14 @@ export class Hosts {
     return this.#starting.redis ?? missing("redis");
   }
 
+  mongo(): Promise<MongoHost> {
+    return this.#starting.mongo ?? missing("mongo");
+  }
+
   /** A place of its own for a measurement. */
   async scratch(store: ServerStore): Promise<Scratch> {
-    return store === "postgres" ? (await this.postgres()).database() : (await this.redis()).scratch();
+    if (store === "postgres") return (await this.postgres()).database();
+    return (store === "redis" ? await this.redis() : await this.mongo()).scratch();
   }
 
   async versions(): Promise<Readonly<Record<string, string>>> {

@@ -1,4 +1,4 @@
-/** `npm run bench -- runtime` or `npm run bench -- memory sqlite postgres redis [--compare] [--question drain-inline …] [--runs 5] [--events 100000] [--json FILE]` */
+/** `npm run bench -- runtime` or `npm run bench -- memory sqlite lmdb postgres redis mongo [--compare] [--question drain-inline …] [--runs 5] [--events 100000] [--json FILE]` */
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { Command, InvalidArgumentError } from "commander";
@@ -51,6 +51,7 @@ interface Options {
   readonly compare: boolean;
   readonly postgresUrl?: string;
   readonly redisUrl?: string;
+  readonly mongoUrl?: string;
 }
 
 const parseCount = (text: string): number => {
@@ -80,7 +81,11 @@ const main = async (given: readonly Subject[], options: Options, command: Comman
   const machine = describeMachine();
   const peers = options.compare ? PEERS.filter(({ store }) => stores.includes(store)) : [];
   if (options.compare && peers.length === 0) command.error("error: --compare goes with postgres and redis");
-  const hosts = new Hosts(stores, { postgres: options.postgresUrl ?? null, redis: options.redisUrl ?? null });
+  const hosts = new Hosts(stores, {
+    postgres: options.postgresUrl ?? null,
+    redis: options.redisUrl ?? null,
+    mongo: options.mongoUrl ?? null,
+  });
   const strays: Remark[] = [];
   endWith(() => hosts.stop(), options.compare ? (error) => void strays.push(strayOf(error)) : null);
   try {
@@ -140,6 +145,7 @@ await new Command("bench")
   .option("--compare", "other queues on the same servers, in the same run", false)
   .option("--postgres-url <url>", "a PostgreSQL server that is there, instead of a private one")
   .option("--redis-url <url>", "a Redis server that is there, instead of a private one")
+  .option("--mongo-url <url>", "a MongoDB replica set that is there, instead of a private double")
   .option("--json <file>", "also write the results there")
   .action(main)
   .parseAsync();

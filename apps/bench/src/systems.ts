@@ -3,17 +3,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Rheo } from "@rheo/core";
+import { lmdb } from "@rheo/lmdb";
 import { memory } from "@rheo/memory";
+import { mongo } from "@rheo/mongo";
 import { postgres } from "@rheo/postgres";
 import { redis } from "@rheo/redis";
 import { sqlite } from "@rheo/sqlite";
-import type { Hosts } from "./hosts.ts";
+import type { Hosts, ServerStore } from "./hosts.ts";
 import { vacuum } from "./postgres-host.ts";
 
 /** What several instances share, in one process or in many. */
 export interface ServerPlace {
   readonly kind: "server";
-  readonly store: "postgres" | "redis";
+  readonly store: ServerStore;
   readonly url: string;
   /** The schema, or the prefix of the keys. */
   readonly name: string;
@@ -25,6 +27,7 @@ export interface ServerPlace {
 export type Place =
   | { readonly kind: "memory" }
   | { readonly kind: "file"; readonly file: string; readonly synchronous: "normal" | "full" }
+  | { readonly kind: "owner"; readonly path: string; readonly durability: "relaxed" | "sync" }
   | ServerPlace;
 
 export interface Opened {
@@ -41,7 +44,7 @@ export interface System {
   readonly open: () => Promise<Opened>;
 }
 
-export const KNOWN_STORES = ["memory", "sqlite", "postgres", "redis"] as const;
+export const KNOWN_STORES = ["memory", "sqlite", "lmdb", "postgres", "redis", "mongo"] as const;
 export type Store = (typeof KNOWN_STORES)[number];
 
 /** The systems of a store. */
@@ -55,6 +58,13 @@ export const systemsOf = async (store: Store, hosts: Hosts): Promise<readonly Sy
         settings: `synchronous=${synchronous}`,
         kind: "file",
         open: () => onDisk(synchronous),
+      }));
+    case "lmdb":
+      return (["relaxed", "sync"] as const).map((durability) => ({
+        name: "lmdb",
+        settings: `durability=${durability}`,
+        kind: "owner",
+        open: () => owned(durability),
       }));
     case "postgres": {
       const host = await hosts.postgres();
@@ -71,6 +81,15 @@ export const systemsOf = async (store: Store, hosts: Hosts): Promise<readonly Sy
         return onServer(placeOf("redis", url, "prefix", name), drop);
       };
       return [{ name: "redis", settings: host.settings, kind: "server", open }];
+    }
+    case "mongo": {
+      const host = await hosts.mongo();
+      const open = (): Promise<Opened> => {
+        const { url, name, drop } = host.scratch();
+        const storeUrl = url.replace(/\/?(\?|$)/, `/${name}$1`);
+        return onServer({ kind: "server", store: "mongo", url, name, storeUrl }, drop);
+      };
+      return [{ name: "mongo", settings: host.settings, kind: "server", open }];
     }
     default:
       return store satisfies never;
@@ -93,6 +112,17 @@ const onDisk = async (synchronous: "normal" | "full"): Promise<Opened> => {
   return { rheo, place: { kind: "file", file, synchronous }, close };
 };
 
+const owned = async (durability: "relaxed" | "sync"): Promise<Opened> => {
+  const folder = await mkdtemp(join(tmpdir(), "rheo-bench-"));
+  const path = join(folder, "events");
+  const rheo = await Rheo.open({ backend: lmdb({ path, durability }) });
+  const close = async (): Promise<void> => {
+    await rheo.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { rheo, place: { kind: "owner", path, durability }, close };
+};
+
 const placeOf = (store: ServerPlace["store"], url: string, parameter: string, name: string): ServerPlace => ({
   kind: "server",
   store,
@@ -111,8 +141,18 @@ const onServer = async (place: ServerPlace, drop: () => Promise<void>): Promise<
 };
 
 /** One more instance on the same data, which shares nothing with the others but the server. */
-export const openAgain = ({ store, url, name }: ServerPlace): Promise<Rheo> =>
-  Rheo.open({ backend: store === "postgres" ? postgres({ url, schema: name }) : redis({ url, prefix: name }) });
+export const openAgain = ({ store, url, name }: ServerPlace): Promise<Rheo> => {
+  switch (store) {
+    case "postgres":
+      return Rheo.open({ backend: postgres({ url, schema: name }) });
+    case "redis":
+      return Rheo.open({ backend: redis({ url, prefix: name }) });
+    case "mongo":
+      return Rheo.open({ backend: mongo({ url, database: name }) });
+    default:
+      return store satisfies never;
+  }
+};
 
 /** Done after a backlog is there and before it is measured, where a store tidies up by itself at times. */
 export const tidy = async ({ store, url }: Pick<ServerPlace, "store" | "url">): Promise<void> => {
