@@ -7,6 +7,7 @@ export { runCase } from "./contract/describe-backend.ts";
 export { runStorm, type StormOptions, type StormResult } from "./crashes/storm.ts";
 export { Witness } from "./crashes/witness.ts";
 export { firstSeed, runs } from "./environment.ts";
+export { type GamesOptions, playGames } from "./games/play-games.ts";
 export { type Command, commands } from "./model/commands.ts";
 export { runModel } from "./model/run-model.ts";
 export type { Mutant } from "./mutants/mutant.ts";
