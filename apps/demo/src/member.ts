@@ -2,7 +2,8 @@
  * A member of the group: a process of its own that opens the store, fetches, handles and acks. `consume` is the loop that any
  * consumer of yours would have; all else here lets the parent stop it on a given line.
  */
-import { type Event, FrozenClock, type Lease, Rheo, RheoError } from "@rheo/core";
+import { type Event, FrozenClock, type Lease, Rheo } from "@rheo/core";
+import { ack } from "./late-ack.ts";
 import type { Answer, Command, GroupName, Request } from "./messages.ts";
 import type { KillPoint } from "./points.ts";
 
@@ -51,7 +52,7 @@ const obey = async (request: Request): Promise<Answer | null> => {
     case "fetch":
       return await fetchLeases(opened(), request);
     case "ack":
-      return await ack(opened(), request.lease);
+      return await ack(opened().rheo, request.lease);
     default:
       return request satisfies never;
   }
@@ -69,16 +70,6 @@ const fetchLeases = async (
   kind: "leased",
   leases: await rheo.fetch(stream, group, { consumerId, limit }),
 });
-
-const ack = async ({ rheo }: Session, lease: Lease): Promise<Answer> => {
-  try {
-    await rheo.ack(lease);
-    return { kind: "acked" };
-  } catch (error) {
-    if (!RheoError.is(error, "stale_lease")) throw error;
-    return { kind: "refused", code: error.code, why: error.details.why ?? null };
-  }
-};
 
 /** Reports the line that was asked for, and goes no further: what comes next is SIGKILL. */
 const reachFor =

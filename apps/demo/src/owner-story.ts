@@ -2,8 +2,9 @@
  * The story of a process that owns its store, and is killed while it holds a lease: nobody else could look on, so what became of it is seen
  * by the next owner. How it ends depends on whether the ack was in the store by then.
  */
-import { type Rheo, RheoError } from "@rheo/core";
-import { type AckAnswer, place } from "./messages.ts";
+import { RheoError } from "@rheo/core";
+import { ack, isStale, words } from "./late-ack.ts";
+import { place } from "./messages.ts";
 import type { OwnerScene } from "./owner-scene.ts";
 import { KILLS } from "./points.ts";
 import type { Step } from "./step.ts";
@@ -117,31 +118,20 @@ const fence: OwnerStep = {
   doing: "acking with the dead owner's lease",
   run: async ({ names: { stream, group }, found }) => {
     const rheo = found.heir.get();
-    const late = found.lateAck.set(await ackAnswer(rheo, found.lost.get()));
+    const late = found.lateAck.set(await ack(rheo, found.lost.get()));
     const again = found.again.getOrNull();
-    const answer = again === null ? null : await ackAnswer(rheo, again);
+    const answer = again === null ? null : await ack(rheo, again);
     const { lag } = await rheo.lag(stream, group);
     found.lag.set(lag);
-    const said = late.kind === "refused" ? `refused, ${late.code} (${late.why})` : "accepted";
     return {
-      detail: `token ${found.lost.get().token}: ${said}; ${again === null ? "" : `token ${again.token}: ${answer?.kind}; `}lag ${lag}`,
+      detail: `token ${found.lost.get().token}: ${words(late)}; ${again === null ? "" : `token ${again.token}: ${answer?.kind}; `}lag ${lag}`,
       expected: {
-        "it is refused as stale_lease": late.kind === "refused" && late.code === "stale_lease",
+        "it is refused as stale_lease": isStale(late),
         "the new lease is accepted": answer === null || answer.kind === "acked",
         "lag is 0": lag === 0,
       },
     };
   },
-};
-
-const ackAnswer = async (rheo: Rheo, lease: Parameters<Rheo["ack"]>[0]): Promise<AckAnswer> => {
-  try {
-    await rheo.ack(lease);
-    return { kind: "acked" };
-  } catch (error) {
-    if (!RheoError.is(error, "stale_lease")) throw error;
-    return { kind: "refused", code: error.code, why: error.details.why ?? null };
-  }
 };
 
 export const OWNER_STORY: readonly OwnerStep[] = [append, start, fetch, kill, expire, redeliver, fence];

@@ -5,6 +5,7 @@
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import type { DeliveryInfo, Event } from "@rheo/core";
 import type { KillScene } from "./kill-scene.ts";
+import { isStale, words } from "./late-ack.ts";
 import { type AckAnswer, place } from "./messages.ts";
 import { KILLS, LANDING_MS, RACE_MS } from "./points.ts";
 import type { Step } from "./step.ts";
@@ -240,10 +241,6 @@ const aftermath: KillStep = {
 
 /** The part of an id that tells events of one batch apart. */
 const shortId = ({ id }: Event): string => `…${id.slice(-12)}`;
-
-const words = (answer: AckAnswer): string => (answer.kind === "acked" ? "accepted" : `refused, ${answer.code} (${answer.why})`);
-
-const isStale = (answer: AckAnswer): boolean => answer.kind === "refused" && answer.code === "stale_lease";
 
 /** Up to the death, and what it does to others. */
 export const UNTIL_DEATH: readonly KillStep[] = [append, start, fetch, kill, neighbours, expire];
