@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -281,5 +281,28 @@ describe("a consumer with a breaker and threads", () => {
     await caughtUp(rheo);
     expect((await rheo.deadLetters("orders", "g")).map(({ attempts }) => attempts)).toEqual([4]);
     expect(settled.reduce((sum, { retrying }) => sum + retrying, 0)).toBe(3);
+  });
+
+  test("what a dead thread leaves under suspicion while it is open goes back, and does not pass for its probe", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "rheo-"));
+    const [file, gone] = [join(directory, "go"), join(directory, "gone")];
+    const payloads = [{ do: "exitOnceThereIs", file, gone }, { do: "waitFor", file: gone }, { do: "throw" }];
+    await using rheo = await openOrders({ payloads });
+    rheo.events.on("breaker.opened", () => writeFileSync(file, ""));
+    await using _app = await supervise({
+      rheo,
+      threads: 1,
+      consumers: [
+        {
+          ...consumer,
+          concurrency: 3,
+          createGroup: { ...NO_DELAY, maxAttempts: 1 },
+          breaker: { failures: 1, openMs: 300, maxOpenMs: 300 },
+          handler: fixture("actions.mjs"),
+        },
+      ],
+    });
+    await caughtUp(rheo);
+    expect((await rheo.deadLetters("orders", "g")).map(({ sequence }) => sequence)).toEqual([3]);
   });
 });

@@ -367,10 +367,13 @@ export class ThreadRunner implements Runner, Feeder {
   #died(session: Session, threadId: number, reason: string): void {
     const { running, queued } = leftoversOf(session);
     const { guilty, suspects, innocent, released } = judge(session, running, this.#isRun);
-    this.#suspects.push(...suspects.map(({ slice, index }) => ({ place: slice.placeAt(index), call: slice.callAt(index) })));
+    // while the breaker is open nothing fetched before may start: it would pass for the probe, and teach nothing
+    const returned = this.#host.admission?.isClosed === false ? suspects : [];
+    const tried = returned.length === 0 ? suspects : [];
+    this.#suspects.push(...tried.map(({ slice, index }) => ({ place: slice.placeAt(index), call: slice.callAt(index) })));
     for (const at of guilty) this.#charge(session, at, reason);
     this.#releaseAll(released.map(placeOf));
-    this.#returnAll([...innocent, ...queued].map(placeOf));
+    this.#returnAll([...innocent, ...returned, ...queued].map(placeOf));
     this.#deaths += 1;
     const redispatched = running.length - guilty.length + queued.length;
     this.#host.internals.emit("thread.died", { threadId, reason, charged: guilty.length, redispatched });
