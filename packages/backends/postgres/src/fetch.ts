@@ -92,6 +92,9 @@ const toGrants = ({ grants, leasedAt = 0, expiresAt = 0 }: Header, rows: readonl
   });
 };
 
+/** Shared by all that have none, so that what the driver made for each does not outlive its row. */
+const NO_METADATA = "{}";
+
 /** A row of the type event_row. */
 export const toRecord = (row: Row, partition: number): EventRecord => ({
   id: row[1] ?? "",
@@ -100,6 +103,6 @@ export const toRecord = (row: Row, partition: number): EventRecord => ({
   timestampMs: Number(row[2]),
   type: row[3] ?? null,
   key: row[4] ?? null,
-  metadata: row[5] ?? "{}",
+  metadata: row[5] === NO_METADATA ? NO_METADATA : (row[5] ?? NO_METADATA),
   payload: row[6] ?? "null",
 });

@@ -30,6 +30,30 @@ CREATE FUNCTION @.survey(p_group_id integer, p_stream_id integer, p_now timestam
   WHERE p.group_id = p_group_id
 $$;`;
 
+/**
+ * The same for a group without exceptions, order or filter, at a third of the cost: deliveries in flight, whether new events are all that
+ * there may be to give, and the partitions that have some, in any order. Not so where a lease has expired or is a suspect's: then
+ * survey() says more.
+ */
+export const SURVEY_PLAIN = `
+CREATE FUNCTION @.survey_plain(p_group_id integer, p_stream_id integer, p_partitions integer[], p_now timestamptz) RETURNS TABLE (
+  inflight bigint, plain boolean, partitions integer[]
+) LANGUAGE sql STABLE AS $$
+  SELECT coalesce(sum(l.inflight), 0)::bigint, NOT coalesce(bool_or(l.unusual), false), array_agg(p.partition) FILTER (
+    WHERE (p_partitions IS NULL OR p.partition = ANY (p_partitions))
+      AND EXISTS (SELECT FROM @.events e WHERE e.stream_id = p_stream_id AND e.partition = p.partition AND e.sequence > h.cursor)
+  )
+  FROM @.progress p
+  CROSS JOIN LATERAL (
+    SELECT c.cursor, c.floor FROM @.cursors c WHERE c.group_id = p.group_id AND c.partition = p.partition ORDER BY c.token DESC LIMIT 1
+  ) h
+  CROSS JOIN LATERAL (
+    SELECT sum(l.open_count) FILTER (WHERE l.expires_at > p_now) AS inflight, bool_or(l.expires_at <= p_now OR l.alone > 0) AS unusual
+    FROM @.leases l WHERE l.group_id = p.group_id AND l.partition = p.partition AND l.token >= h.floor
+  ) l
+  WHERE p.group_id = p_group_id
+$$;`;
+
 /** The answer without the events, in the shape of a row of events. */
 export const HEADER = `
 CREATE FUNCTION @.header(p_answer jsonb) RETURNS @.event_row LANGUAGE sql IMMUTABLE AS $$
@@ -52,6 +76,7 @@ DECLARE
   v_answer jsonb;
   v_now timestamptz;
   v_exceptions boolean;
+  v_plain boolean;  -- all that there is to give is new events, whose ranges are known without a look at them
   v_held boolean := false;
   v_inflight bigint;
   v_alone boolean;
@@ -97,15 +122,23 @@ BEGIN
   END IF;
   LOOP
     v_exceptions := EXISTS (SELECT FROM @.exceptions x WHERE x.group_id = g.group_id);
-    WITH looked AS MATERIALIZED (SELECT * FROM @.survey(g.group_id, g.stream_id, v_now, v_exceptions))
-    SELECT coalesce(sum(a.inflight), 0), coalesce(bool_or(a.alone), false), coalesce(bool_or(a.wanted AND (a.due OR a.expired)), false),
-      array_agg(a.partition ORDER BY a.partition) FILTER (WHERE a.found), array_agg(a.backlog ORDER BY a.partition) FILTER (WHERE a.found),
-      array_agg(a.due ORDER BY a.partition) FILTER (WHERE a.found), array_agg(a.expired ORDER BY a.partition) FILTER (WHERE a.found)
-    INTO v_inflight, v_alone, v_due, v_partitions, v_backlogs, v_dues, v_expireds
-    FROM (
-      SELECT b.*, b.wanted AND (b.backlog OR b.due OR b.expired OR (g.ordering <> 'none' AND b.exceptional)) AS found
-      FROM (SELECT c.*, p_partitions IS NULL OR c.partition = ANY (p_partitions) AS wanted FROM looked c) b
-    ) a;
+    v_plain := NOT v_exceptions AND g.filter IS NULL AND g.ordering = 'none' AND g.max_attempts > 2;
+    IF v_plain THEN
+      SELECT * INTO v_inflight, v_plain, v_partitions FROM @.survey_plain(g.group_id, g.stream_id, p_partitions, v_now);
+      v_due := false;
+      v_alone := false;
+    END IF;
+    IF NOT v_plain THEN
+      WITH looked AS MATERIALIZED (SELECT * FROM @.survey(g.group_id, g.stream_id, v_now, v_exceptions))
+      SELECT coalesce(sum(a.inflight), 0), coalesce(bool_or(a.alone), false), coalesce(bool_or(a.wanted AND (a.due OR a.expired)), false),
+        array_agg(a.partition ORDER BY a.partition) FILTER (WHERE a.found), array_agg(a.backlog ORDER BY a.partition) FILTER (WHERE a.found),
+        array_agg(a.due ORDER BY a.partition) FILTER (WHERE a.found), array_agg(a.expired ORDER BY a.partition) FILTER (WHERE a.found)
+      INTO v_inflight, v_alone, v_due, v_partitions, v_backlogs, v_dues, v_expireds
+      FROM (
+        SELECT b.*, b.wanted AND (b.backlog OR b.due OR b.expired OR (g.ordering <> 'none' AND b.exceptional)) AS found
+        FROM (SELECT c.*, p_partitions IS NULL OR c.partition = ANY (p_partitions) AS wanted FROM looked c) b
+      ) a;
+    END IF;
     v_room := least(p_limit, coalesce(g.max_inflight, 10000::bigint * g.partitions) - v_inflight);
     -- what is counted over all partitions is counted by one at a time
     EXIT WHEN v_held OR v_partitions IS NULL OR v_room <= 0 OR NOT (v_due OR v_alone OR g.max_inflight IS NOT NULL);
@@ -153,6 +186,12 @@ BEGIN
       v_granted := v_granted + (v_last - h.cursor);
     END LOOP;
   ELSE
+    IF v_plain THEN
+      v_partitions := ARRAY(SELECT c FROM unnest(v_partitions) c ORDER BY c);
+      v_backlogs := array_fill(true, ARRAY[cardinality(v_partitions)]);
+      v_dues := array_fill(false, ARRAY[cardinality(v_partitions)]);
+      v_expireds := v_dues;
+    END IF;
     p.stream_id := g.stream_id;
     p.ordering := g.ordering;
     p.run_limit := p_run_limit;
