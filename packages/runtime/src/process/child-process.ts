@@ -4,6 +4,7 @@ import { type Deferred, deferred } from "../deferred.ts";
 import type { ChildInfo } from "../supervisor/child.ts";
 import { EXIT } from "./exit-code.ts";
 import { LineSplitter, type LogLine } from "./log-line.ts";
+import { nodeOptions } from "./node-options.ts";
 import { type Assignment, isToParent, type ToChild, type ToParent } from "./protocol.ts";
 
 const ENTRY = fileURLToPath(new URL("./child.js", import.meta.url));
@@ -37,7 +38,7 @@ export class ChildHandle {
     this.#process = fork(ENTRY, [child], {
       serialization: "advanced",
       stdio: ["ignore", "pipe", "pipe", "ipc"],
-      execArgv: process.execArgv.filter((option) => !option.startsWith("--inspect")), // a port is one process's
+      execArgv: nodeOptions(process.execArgv, process.env.NODE_OPTIONS),
     });
     this.#process.once("error", (error) => {
       if (this.#process.pid === undefined) this.#exited(`It could not be started: ${error.message}`, false);
