@@ -44,7 +44,7 @@ const readFailure = (value: object, fallback: string): { reason: string; stack: 
 export const isThenable = (value: unknown): value is PromiseLike<unknown> => {
   if (typeof value !== "object" || value === null) return false;
   try {
-    return typeof Reflect.get(value, "then") === "function";
+    return typeof (value as { readonly then?: unknown }).then === "function";
   } catch {
     return false;
   }

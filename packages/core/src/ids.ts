@@ -5,6 +5,9 @@ export type IdSource = (nowMs: number) => string;
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const POOL_BYTES = 4_096;
+/** Random bytes that an id takes: two of them begin a counter. */
+const ID_BYTES = 10;
+const MAX_COUNTER = 0xfff;
 
 /**
  * UUIDv7 (RFC 9562, method 1): 48 bits of milliseconds, a 12-bit counter that keeps ids of one millisecond in order,
@@ -12,34 +15,28 @@ const POOL_BYTES = 4_096;
  */
 export const uuidv7Source = (): IdSource => {
   const pool = Buffer.alloc(POOL_BYTES);
+  let digits = "";
   let used = POOL_BYTES;
   let lastMs = -1;
   let counter = 0;
-  const hex = (index: number): string => HEX[pool[index] ?? 0] ?? "00";
+  let time = "";
+  const moveTo = (ms: number): void => {
+    lastMs = ms;
+    const hex = ms.toString(16).padStart(12, "0");
+    time = `${hex.slice(0, 8)}-${hex.slice(8)}-7`;
+  };
   return (nowMs) => {
-    if (used + 10 > POOL_BYTES) {
-      randomFillSync(pool);
+    if (used + ID_BYTES > POOL_BYTES) {
+      digits = randomFillSync(pool).toString("hex");
       used = 0;
     }
     const at = used;
-    used += 10;
-    if (nowMs > lastMs) {
-      lastMs = nowMs;
-      counter = pool.readUInt16BE(at + 8) & 0x7ff;
-    } else if (++counter > 0xfff) {
-      lastMs += 1;
-      counter = pool.readUInt16BE(at + 8) & 0x7ff;
-    }
-    const time = lastMs.toString(16).padStart(12, "0");
+    used += ID_BYTES;
+    const isLater = nowMs > lastMs;
+    if (isLater) moveTo(nowMs);
+    else if (++counter > MAX_COUNTER) moveTo(lastMs + 1);
+    if (isLater || counter > MAX_COUNTER) counter = pool.readUInt16BE(at + 8) & (MAX_COUNTER >> 1);
     const variant = HEX[((pool[at] ?? 0) & 0x3f) | 0x80] ?? "80";
-    return (
-      `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${variant}${hex(at + 1)}-` +
-      hex(at + 2) +
-      hex(at + 3) +
-      hex(at + 4) +
-      hex(at + 5) +
-      hex(at + 6) +
-      hex(at + 7)
-    );
+    return `${time}${counter.toString(16).padStart(3, "0")}-${variant}${digits.slice(2 * at + 2, 2 * at + 4)}-${digits.slice(2 * at + 4, 2 * at + 16)}`;
   };
 };

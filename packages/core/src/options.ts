@@ -46,9 +46,9 @@ const readOptions = <Name extends string>(
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new RheoError("invalid_option", `${what}: an object of options is expected, not ${show(value)}.`);
   }
-  const known: ReadonlySet<string> = new Set(names);
+  const known: readonly string[] = names; // few: looking through them costs less than a set of them
   for (const name of Object.keys(value)) {
-    if (!known.has(name)) {
+    if (!known.includes(name)) {
       const shown = name.slice(0, 60).toWellFormed();
       throw new RheoError("invalid_option", `${what}: unknown option "${shown}". Known: ${names.join(", ") || "none"}.`, {
         path: shown,
@@ -56,7 +56,7 @@ const readOptions = <Name extends string>(
     }
   }
   const options: Partial<Record<Name, unknown>> = {};
-  for (const name of names) if (name in value) options[name] = Reflect.get(value, name);
+  for (const name of names) if (name in value) options[name] = (value as Partial<Record<Name, unknown>>)[name];
   return options;
 };
 

@@ -104,11 +104,13 @@ export class InlineCalls {
     const { beganAtMs } = call;
     const tookMs = beganAtMs === null ? 0 : this.#monotonic() - beganAtMs;
     let dropped = 0;
-    call.places.forEach(({ batch, index }, at) => {
+    for (let at = 0; at < call.places.length; at++) {
+      const place = call.places[at];
+      if (place === undefined) continue;
       const outcome = final[at] ?? READ_AS_ACK;
-      if (beganAtMs !== null) times.add(batch, index, outcome.kind, beganAtMs, tookMs);
-      if (!settleOutcome(this.#host, batch, index, outcome)) dropped += 1;
-    });
+      if (beganAtMs !== null) times.add(place.batch, place.index, outcome.kind, beganAtMs, tookMs);
+      if (!settleOutcome(this.#host, place.batch, place.index, outcome)) dropped += 1;
+    }
     this.#report(call.places.length, dropped);
   }
 

@@ -205,7 +205,7 @@ export class InlineRunner implements Runner {
       return this.#host.ledger.finish(batch, index, null) ? SETTLED : DROPPED;
     }
     const call = this.#calls.open([{ batch, index }], [context], null, beganAtMs);
-    void this.#calls.settle(call, result, (value) => [readOutcome(value)]);
+    void this.#calls.settle(call, result, readOne);
     return PENDING;
   }
 
@@ -277,6 +277,9 @@ export class InlineRunner implements Runner {
     return this.#host.internals.clock.monotonic();
   }
 }
+
+/** Of a handler that was given one event. */
+const readOne = (value: unknown): readonly Outcome[] => [readOutcome(value)];
 
 const PENDING = 0;
 const SETTLED = 1;
