@@ -33,7 +33,7 @@ test("the files of the README of the package rheo run with its command", async (
 /** The lines at a shell of this package's README that begin with `rheo`, the last part of each pipe, as a shell takes them apart. */
 const shellLines = async (): Promise<readonly (readonly string[])[]> => {
   const readme = await readFile(join(root, "packages/cli/README.md"), "utf8");
-  const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
+  const blocks = [...readme.matchAll(/^```sh no-run\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
   return blocks
     .flatMap((block) => block.split("\n"))
     .filter((line) => /(^|\| )rheo /.test(line))
