@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The command `rheo`. */
 import { main } from "./main.ts";
 

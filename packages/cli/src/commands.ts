@@ -34,11 +34,12 @@ import { tail } from "./commands/tail.ts";
 import { top } from "./commands/top.ts";
 import { trim } from "./commands/trim.ts";
 import { updateGroup } from "./commands/update-group.ts";
+import { walkthrough } from "./commands/walkthrough.ts";
 
 /** By heading of `rheo --help`, in its order. */
 export const commands: Readonly<Record<string, readonly CliCommand[]>> = {
   "Look:": [top, streams, groups, lag, info, explain, deadLetters, leases, query, tail, event, lineage, indexes],
   "Change:": [append, createStream, createGroup, updateGroup, pause, resume, replay, redrive, reset, trim, purgeDeadLetters],
   "Remove and prepare:": [deleteStream, deleteGroup, createIndex, dropIndex, migrate],
-  "Run:": [start, doctor, dashboard, bench, demo, completion],
+  "Run:": [start, doctor, dashboard, bench, demo, walkthrough, completion],
 };

@@ -6,7 +6,7 @@ import { inert, inertJson } from "./output/inert.ts";
 
 /** A failure that the command line finds by itself. */
 export class CommandFailure extends Error {
-  readonly code: "event_not_found" | "input";
+  readonly code: "event_not_found" | "input" | "differs";
   readonly details: RheoErrorDetails;
 
   constructor(code: CommandFailure["code"], message: string, details: RheoErrorDetails = {}) {

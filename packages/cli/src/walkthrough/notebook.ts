@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { RheoError } from "@rheo/core";
 import type { CodeBlock } from "./block.ts";
 import { notebookModule } from "./notebook-module.ts";
 import type { Ended, ProgramOptions } from "./run-program.ts";
@@ -93,7 +94,7 @@ export class Notebook implements AsyncDisposable {
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), this.#timeoutMs);
     try {
       while (!this.#hasEnded && !holds()) {
-        this.#signal.throwIfAborted();
+        if (this.#signal.aborted) throw new RheoError("aborted", "Interrupted.");
         await new Promise<void>((resolve) => (this.#changed = resolve));
       }
     } finally {

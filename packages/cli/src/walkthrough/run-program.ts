@@ -28,7 +28,7 @@ export const runProgram = (args: readonly string[], { timeoutMs, ...options }: P
       { ...options, timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: MAX_BYTES },
       (error, stdout, stderr) => {
         if (error?.name !== "AbortError") return resolve({ stdout, stderr, code: child.exitCode });
-        const abort = (): void => reject(options.signal.reason);
+        const abort = (): void => reject(error);
         if (child.exitCode === null && child.signalCode === null) child.once("exit", abort);
         else abort();
       },
