@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readPage, runPage } from "@rheo/cli/internal";
+import { type Page, readPage, runPage } from "@rheo/cli/internal";
 import { findRedis, startPostgres, startRedis } from "@rheo/testing/servers";
 import { afterEach, describe, expect, test } from "vitest";
 
@@ -41,6 +41,15 @@ const SERVERS: Readonly<Record<string, () => Promise<Server>>> = {
 const whyNot = (servers: readonly string[]): string | null =>
   servers.includes("redis") && findRedis() === null && process.env.CI !== "true" ? "redis-server is not installed" : null;
 
+/** Names of files that no command runs and no other file names. Pages without commands are run by tests of their own packages. */
+const unused = ({ steps }: Page): readonly string[] => {
+  const runs = steps.some(({ kind }) => kind === "commands");
+  const files = steps.filter((step) => step.kind === "file").map(({ name }) => name);
+  const isUsed = (name: string): boolean =>
+    steps.some((step) => step.kind !== "prose" && !(step.kind === "file" && step.name === name) && step.code.includes(name));
+  return runs ? files.filter((name) => !isUsed(name)) : [];
+};
+
 /** What a test has to undo, the last first. */
 type Undo = (() => Promise<void>)[];
 
@@ -74,6 +83,10 @@ describe.each(paths)("%s", async (path) => {
   const undo: Undo = [];
   afterEach(async () => {
     for (const step of undo.splice(0)) await step();
+  });
+
+  test("has no file that it does not go on to use", () => {
+    expect(unused(page)).toEqual([]);
   });
 
   test.skipIf(missing !== null)("does what it says", async () => {

@@ -36,6 +36,7 @@ const argsOf = (name: string): string =>
     .replace(/\bS G\b/, "orders billing")
     .replace(/\bS\b/, "orders")
     .replace(/\bID\b/, "p2")
+    .replace(/\bNAME\b/, "quickstart")
     .replace(/\bPATH\b/, "payload.total")
     .replace(/ +/g, " ");
 

@@ -28,8 +28,11 @@ const pieces = (token: Token, colors: Colors, paint: Paint): readonly Piece[] =>
       return inner(colors.bold);
     case "em":
       return inner(colors.italic);
-    case "codespan":
-      return [{ text: (token as Tokens.Codespan).text, paint: (text) => paint(colors.cyan(text)) }];
+    case "codespan": {
+      const { text } = token as Tokens.Codespan;
+      if (!colors.isColorSupported) return [{ text: `\`${text}\``, paint }];
+      return [{ text, paint: (part) => paint(colors.cyan(part)) }];
+    }
     case "link": {
       const { href } = token as Tokens.Link;
       const address = /^https?:/.test(href) ? [{ text: ` (${href})`, paint: colors.dim }] : [];

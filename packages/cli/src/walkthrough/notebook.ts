@@ -52,7 +52,7 @@ export class Notebook implements AsyncDisposable {
   async next(): Promise<Ended> {
     const before = this.#at === -1 ? await this.#reach(0) : { stdout: "", stderr: "" };
     if (this.#hasEnded) return { ...before, code: this.#child.exitCode };
-    this.#child.send("on");
+    this.#child.send("on", () => undefined); // one that has just ended is noticed by its end
     const printed = await this.#reach(this.#at + 1);
     if (this.#at < this.#blocks && !this.#hasEnded) return { ...printed, code: 0 };
     const rest = await this.#end();

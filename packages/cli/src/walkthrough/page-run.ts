@@ -80,8 +80,8 @@ export class PageRun implements AsyncDisposable {
 
   /** Where the page says what is printed, that is of the last one; all others succeed, without a word on stderr. */
   async #commands({ commands, expected }: CommandBlock): Promise<Outcome> {
-    let output = "";
     const last = commands.findLast(({ kind }) => kind === "run");
+    let whole: Outcome = { output: "", code: 0, difference: null };
     for (const command of commands) {
       if (command.kind === "export") {
         this.#env[command.name] = command.value;
@@ -90,12 +90,11 @@ export class PageRun implements AsyncDisposable {
       const args = command.program === "rheo" ? [RHEO, ...command.args] : command.args;
       const ended = await runProgram(args, { ...this.#program, env: this.#env });
       const printed = printedOf(ended);
-      output += printed.output;
       const differs = command === last && expected !== null ? difference(expected, printed) : failureOf(ended);
-      if (differs !== null) return { output, code: printed.code, difference: `${command.text}\n${differs}` };
-      if (command === last) return { output, code: printed.code, difference: null };
+      whole = { output: whole.output + printed.output, code: printed.code, difference: null };
+      if (differs !== null) return { ...whole, difference: `${command.text}\n${differs}` };
     }
-    return { output, code: 0, difference: null };
+    return whole;
   }
 
   async #code(): Promise<Ended> {

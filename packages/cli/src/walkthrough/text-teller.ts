@@ -3,6 +3,7 @@ import { counted } from "../output/format.ts";
 import { inert } from "../output/inert.ts";
 import type { Printer } from "../output/printer.ts";
 import type { Step } from "./block.ts";
+import { shortName } from "./catalog.ts";
 import type { Expected } from "./expected.ts";
 import type { Page } from "./page.ts";
 import type { Outcome } from "./page-run.ts";
@@ -44,7 +45,7 @@ export class TextTeller implements Teller {
   }
 
   ended(page: Page, blocks: number): void {
-    this.#say(this.#colors.dim(inert(`The end of ${page.name}: ${counted(blocks, "block")}, each as expected.`)));
+    this.#say(this.#colors.dim(inert(`The end of ${shortName(page)}: ${counted(blocks, "block")}, each as expected.`)));
   }
 
   get #colors(): Printer["screen"]["colors"] {
