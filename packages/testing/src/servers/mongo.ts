@@ -18,6 +18,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { endWithProcess } from "./end-with-process.ts";
 import { freePort } from "./ports.ts";
 
 const START_MS = 30_000;
@@ -142,12 +143,6 @@ const launch = async (args: readonly string[]): Promise<ChildProcess> => {
     server.stdout.once("data", () => clearTimeout(late));
   });
   return server;
-};
-
-/** A server that nobody stopped does not outlive this process, however it ends: its pipe is closed then. */
-const endWithProcess = (server: ChildProcess): void => {
-  const guard = spawn("/bin/sh", ["-c", `read -r _; kill -9 ${server.pid}`], { stdio: ["pipe", "ignore", "ignore"] });
-  server.once("exit", () => guard.kill("SIGKILL"));
 };
 
 const ended = (server: ChildProcess): Promise<void> =>

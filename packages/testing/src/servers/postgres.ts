@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endWithProcess } from "./end-with-process.ts";
 import { answers, freePort } from "./ports.ts";
 
 /** Nobody: exists on every Linux. */
@@ -111,7 +112,9 @@ const runOnce = (command: string, args: readonly string[], cwd: string): void =>
 
 /** Starts the postmaster and waits until it takes connections. */
 const launch = async (command: string, args: readonly string[], cwd: string, port: number): Promise<ChildProcess> => {
-  const server = spawn(command, args, { cwd, stdio: ["ignore", "ignore", "pipe"], ...identity() });
+  // in a session of its own: Ctrl-C at a terminal would end it before those who still use it
+  const server = spawn(command, args, { cwd, stdio: ["ignore", "ignore", "pipe"], detached: true, ...identity() });
+  endWithProcess(server, "QUIT");
   let log = "";
   server.stderr?.on("data", (chunk: Buffer) => (log = `${log}${chunk.toString()}`.slice(-4_000)));
   const endMs = performance.now() + START_MS;

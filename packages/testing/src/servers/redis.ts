@@ -9,6 +9,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endWithProcess } from "./end-with-process.ts";
 import { freePort } from "./ports.ts";
 import { redisCommand } from "./redis-command.ts";
 
@@ -106,12 +107,6 @@ export const launchRedis = async (binary: string, args: readonly string[], port:
     await sleep(10);
   }
   return server;
-};
-
-/** A server that nobody stopped, because a test failed or was left out, does not outlive this process, however it ends: its pipe is closed then. */
-const endWithProcess = (server: ChildProcess): void => {
-  const guard = spawn("/bin/sh", ["-c", `read -r _; kill -9 ${server.pid}`], { stdio: ["pipe", "ignore", "ignore"] });
-  server.once("exit", () => guard.kill("SIGKILL"));
 };
 
 const following = async (port: number): Promise<void> => {
