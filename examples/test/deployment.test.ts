@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Rheo } from "@rheo/core";
-import { freePort, startPostgres } from "@rheo/testing/servers";
+import { findRedis, freePort, startPostgres, startRedis } from "@rheo/testing/servers";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { buildPages } from "../../apps/dashboard/test/fixtures/pages.ts";
@@ -61,6 +61,14 @@ const pidsOf = ({ stdout }: Program): number[] => {
   return [...byPlace.values()];
 };
 
+const NO_REDIS = "redis-server is not installed, so the processes were not run on Redis";
+
+const openRedis = async (): Promise<string> => {
+  const server = await startRedis({ settings: { appendonly: "yes" } });
+  onTestFinished(() => server.stop());
+  return server.url;
+};
+
 const stores: readonly (readonly [string, () => Promise<string>])[] = [
   ["SQLite", () => Promise.resolve(environmentOf("app.env").RHEO_STORE ?? "")],
   [
@@ -71,10 +79,16 @@ const stores: readonly (readonly [string, () => Promise<string>])[] = [
       return server.url;
     },
   ],
+  ...(findRedis() === null ? [] : [["Redis", openRedis] as const]),
 ];
 
+if (findRedis() === null) {
+  console.warn(`\n*** NOT RUN: ${NO_REDIS}. ***\n`);
+  test.skipIf(process.env.CI !== "true")("there is a Redis", () => expect(findRedis(), NO_REDIS).not.toBeNull());
+}
+
 describe.each(stores)("rheo-app.service on %s", (_, openStore) => {
-  test("runs four processes, replaces one that is killed, loses nothing, and drains within its stop time", async () => {
+  test("runs four processes, replaces three that are killed, loses nothing, and drains within its stop time", async () => {
     const port = await freePort();
     const env = { ...environmentOf("app.env"), RHEO_STORE: await openStore(), METRICS_PORT: String(port) };
     const program = await start("rheo-app.service", env);
@@ -85,8 +99,8 @@ describe.each(stores)("rheo-app.service on %s", (_, openStore) => {
     await rheo.appendMany("jobs", jobs);
     await expect.poll(async () => (await rheo.leases("jobs", "workers")).length, PATIENCE).toBeGreaterThan(0);
 
-    process.kill(before[0] ?? 0, "SIGKILL");
-    await expect.poll(() => pidsOf(program).filter((pid) => !before.includes(pid)), PATIENCE).toHaveLength(1);
+    for (const pid of before.slice(1)) process.kill(pid, "SIGKILL");
+    await expect.poll(() => pidsOf(program).filter((pid) => !before.includes(pid)), PATIENCE).toHaveLength(3);
     await rheo.whenCaughtUp("jobs", "workers");
     expect(await rheo.groupInfo("jobs", "workers")).toMatchObject({ lag: 0, deadLetters: 0 });
     expect(await (await fetch(`http://127.0.0.1:${port + 1}/metrics`)).text()).toContain("rheo_group_lag");

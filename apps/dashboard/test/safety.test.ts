@@ -47,6 +47,17 @@ describe("hosts", () => {
       expect(await status(host), host).toBe(403);
   });
 
+  test.each(["forwarded", "x-forwarded-for", "x-real-ip", "via"])(
+    "without a token, what a proxy has passed on with %s is not answered; with one, it is",
+    async (name) => {
+      const passedOn = { [name]: "198.51.100.7" };
+      const { status } = await open();
+      expect(await status("localhost", "/api/about", passedOn)).toBe(403);
+      const guarded = await open({ token: TOKEN });
+      expect(await guarded.status("localhost", "/api/about", { ...passedOn, authorization: `Bearer ${TOKEN}` })).toBe(200);
+    },
+  );
+
   test("with a token, addresses and the names given are answered too", async () => {
     const { status } = await open({ token: TOKEN, hosts: ["Ops.example.org"] });
     const authorization = `Bearer ${TOKEN}`;

@@ -17,6 +17,8 @@ const COUNT = Number(process.argv[2] ?? 500);
 const KILL_WITHIN_MS = 300;
 const MIN_KILLS = 10;
 
+if (!Number.isSafeInteger(COUNT) || COUNT < 1) throw new TypeError("Give how many orders to place, such as 500.");
+
 const breakIt = async (url: string): Promise<Report & { readonly kills: number }> => {
   await using shop = await openShop(url);
   await using mails = mailService(shop.pool);

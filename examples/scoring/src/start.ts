@@ -2,6 +2,8 @@
 import { run } from "./run.ts";
 
 const count = Number(process.argv[2] ?? 200);
+if (!Number.isSafeInteger(count) || count < 1) throw new TypeError("Give how many images to score, such as 200.");
+
 for (const threads of [1, 2]) {
   const { imagesPerSecond, loopDelayMs, mainBusy, ranked, sharp } = await run(threads, count, false);
   console.log(

@@ -50,6 +50,7 @@ const refusedBy = async ({ hosts, token, authorize }: DashboardSettings, request
   const isGuarded = token !== null || authorize !== null;
   const host = request.headers.get("host") ?? new URL(request.url).host;
   if (!isServedHost(host, hosts, isGuarded)) return refusal(wrongHost(isGuarded));
+  if (!isGuarded && isForwarded(request.headers)) return refusal(FORWARDED);
   if (authorize === null) return null;
   try {
     return (await authorize(request)) === true ? null : refusal(notAllowed("You may not see this dashboard."));
@@ -107,6 +108,15 @@ const assetAnswer = (assets: ReadonlyMap<string, Asset>, path: string): Response
 };
 
 const notAllowed = (message: string): ProblemError => new ProblemError("unauthorized", message);
+
+/** Whether a proxy has passed it on, so that it may come from anywhere though the proxy is on this machine. */
+const isForwarded = (headers: Headers): boolean =>
+  ["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => headers.has(name));
+
+const FORWARDED = new ProblemError(
+  "forbidden_host",
+  "This request came through a proxy. Without a token or authorize, the dashboard answers this machine alone.",
+);
 
 const wrongHost = (isGuarded: boolean): ProblemError =>
   new ProblemError(
