@@ -141,11 +141,7 @@ describeInBrowser("in a browser", (browser) => {
     await server.post(order(0), { "idempotency-key": "order-1" });
     await expect.poll(() => stateOf(server, "order-1"), PATIENCE).toBe("dead");
     const page = await browser.open(`${server.url}/rheo`);
-    await page.getByRole("link", { name: "receipts", exact: true }).click();
-    await page
-      .getByRole("link", { name: /dead letters/i })
-      .first()
-      .click();
+    await page.getByRole("link", { name: "1 dead letters of receipts" }).click();
     await page.getByText("nothing was ordered").first().waitFor();
     await page.getByRole("link", { name: "Supervision" }).click();
     await page.getByText("orders/receipts").first().waitFor();

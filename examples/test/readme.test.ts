@@ -17,9 +17,13 @@ const packageAt = (folder: string): Package & { readonly version?: string } =>
   JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 const examples = readdirSync(ROOT).filter((name) => name !== "test" && existsSync(join(ROOT, name, "package.json")));
 
+const byName = (one: string, other: string): number => one.localeCompare(other);
+
 test("the list of examples has each of them", () => {
   const list = readFileSync(join(ROOT, "README.md"), "utf8");
-  expect([...list.matchAll(/^\| \[([\w-]+)\]\(\1\)/gm)].map(([, name]) => name).sort()).toEqual(examples.sort());
+  expect([...list.matchAll(/^\| \[([\w-]+)\]\(\1\)/gm)].map(([, name = ""]) => name).toSorted(byName)).toEqual(
+    examples.toSorted(byName),
+  );
 });
 
 describe.each(examples)("%s", (example) => {
