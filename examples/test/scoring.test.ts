@@ -2,6 +2,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { decode, drawImage, type EncodedImage, encode } from "../scoring/src/image.ts";
 import { type Run, run } from "../scoring/src/run.ts";
+import { Program } from "./fixtures/program.ts";
+import { shownIn } from "./fixtures/shown.ts";
 
 describe("200 images scored in two threads, one more among them that kills its thread", () => {
   let result: Run;
@@ -29,3 +31,9 @@ describe("an image that is not what its header says is refused", () => {
 });
 
 test("what is drawn and packed comes out the same", () => expect(decode(encode(drawImage(3, 16)))).toEqual(drawImage(3, 16)));
+
+test("it prints what its README shows", async () => {
+  await using program = Program.ofExample("scoring", "src/start.ts", ["200"]);
+  expect(await program.code, program.stderr).toBe(0);
+  expect(program.stdout).toMatch(shownIn("scoring", "images/s"));
+});

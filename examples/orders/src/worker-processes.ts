@@ -1,9 +1,12 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-export type WorkerName = "billing" | "mailing";
+type WorkerName = "billing" | "mailing";
 
+/** How long they may take to end in good order. */
 const END_MS = 15_000;
+/** So that one that cannot start does not keep the machine busy. */
+const RESTART_MS = 200;
 
 /** Worker processes that are started again when they die, until they are ended. In production that is `rheo start`'s or systemd's work. */
 export class WorkerProcesses implements AsyncDisposable {
@@ -28,7 +31,9 @@ export class WorkerProcesses implements AsyncDisposable {
       this.#working.delete(worker);
       if (this.#isEnding) return;
       if (signal !== "SIGKILL") console.error(`${name} ended with ${signal ?? code}, and is started again`);
-      this.start(name);
+      setTimeout(() => {
+        if (!this.#isEnding) this.start(name);
+      }, RESTART_MS);
     });
   }
 
