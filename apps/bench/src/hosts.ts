@@ -1,26 +1,31 @@
 /** The servers of a run. */
 import { MongoHost } from "./mongo-host.ts";
+import { NatsHost } from "./nats-host.ts";
 import { PostgresHost } from "./postgres-host.ts";
 import { RedisHost } from "./redis-host.ts";
 import type { Scratch } from "./scratch.ts";
 
 export type ServerStore = "postgres" | "redis" | "mongo";
+/** On which somebody works that is measured: a store, or a server of a peer's own. */
+export type HostName = ServerStore | "nats";
 /** A server that is there, or null for a private one. */
-export type ServerUrls = Readonly<Record<ServerStore, string | null>>;
+export type ServerUrls = Readonly<Record<HostName, string | null>>;
 
 export class Hosts {
   readonly #starting: {
     readonly postgres?: Promise<PostgresHost>;
     readonly redis?: Promise<RedisHost>;
     readonly mongo?: Promise<MongoHost>;
+    readonly nats?: Promise<NatsHost>;
   };
 
   /** Starts those that are asked for. */
-  constructor(stores: readonly string[], urls: ServerUrls) {
+  constructor(names: readonly string[], urls: ServerUrls) {
     this.#starting = {
-      ...(stores.includes("postgres") ? { postgres: PostgresHost.start(urls.postgres) } : {}),
-      ...(stores.includes("redis") ? { redis: RedisHost.start(urls.redis) } : {}),
-      ...(stores.includes("mongo") ? { mongo: MongoHost.start(urls.mongo) } : {}),
+      ...(names.includes("postgres") ? { postgres: PostgresHost.start(urls.postgres) } : {}),
+      ...(names.includes("redis") ? { redis: RedisHost.start(urls.redis) } : {}),
+      ...(names.includes("mongo") ? { mongo: MongoHost.start(urls.mongo) } : {}),
+      ...(names.includes("nats") ? { nats: NatsHost.start(urls.nats) } : {}),
     };
   }
 
@@ -37,9 +42,19 @@ export class Hosts {
   }
 
   /** A place of its own for a measurement. */
-  async scratch(store: ServerStore): Promise<Scratch> {
-    if (store === "postgres") return (await this.postgres()).database();
-    return (store === "redis" ? await this.redis() : await this.mongo()).scratch();
+  async scratch(name: HostName): Promise<Scratch> {
+    switch (name) {
+      case "postgres":
+        return (await this.postgres()).database();
+      case "redis":
+        return (await this.redis()).scratch();
+      case "mongo":
+        return (await this.mongo()).scratch();
+      case "nats":
+        return (await (this.#starting.nats ?? missing("nats"))).scratch();
+      default:
+        return name satisfies never;
+    }
   }
 
   async versions(): Promise<Readonly<Record<string, string>>> {
@@ -54,4 +69,4 @@ export class Hosts {
   }
 }
 
-const missing = (store: ServerStore): Promise<never> => Promise.reject(new RangeError(`${store} is not measured`));
+const missing = (name: HostName): Promise<never> => Promise.reject(new RangeError(`${name} is not measured`));

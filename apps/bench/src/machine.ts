@@ -1,13 +1,12 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { arch, cpus, loadavg, platform, release, totalmem } from "node:os";
+import { arch, cpus, platform, release, totalmem } from "node:os";
 
 export interface Machine {
   readonly platform: string;
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGiB: number;
-  /** Load of the last minute when the run began, with nothing of its own yet: numbers taken on a busy machine mean little. */
-  readonly load: number;
 }
 
 export const describeMachine = (): Machine => ({
@@ -15,7 +14,6 @@ export const describeMachine = (): Machine => ({
   cpu: cpus()[0]?.model.trim() ?? "unknown",
   cores: cpus().length,
   memoryGiB: Math.round(totalmem() / 2 ** 30),
-  load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
 });
 
 /** The version of a package as it is installed here, by its folder: not every package exports its package.json. */
@@ -33,7 +31,17 @@ export const versionOf = (name: string): string => {
 /** Versions of Node and of what decides the results. */
 export const describeVersions = (): Readonly<Record<string, string>> => ({
   node: process.version,
-  libsql: versionOf("libsql"),
-  pg: versionOf("pg"),
-  piscina: versionOf("piscina"),
+  ...Object.fromEntries(["libsql", "lmdb", "pg", "ioredis", "mongodb", "piscina"].map((name) => [name, versionOf(name)])),
 });
+
+/** The commit that is measured, with `+` where files were changed since; "unknown" outside a repository. */
+export const describeCommit = (): string => {
+  try {
+    return git("describe", "--always", "--dirty=+", "--exclude", "*");
+  } catch {
+    return "unknown";
+  }
+};
+
+const git = (...args: readonly string[]): string =>
+  execFileSync("git", args, { cwd: new URL(".", import.meta.url), encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();

@@ -1,15 +1,11 @@
 /** The run: every system and every peer in turn for every question, then again, so that what else the machine does falls on all alike. */
 import pc from "picocolors";
+import type { NoiseWatch } from "./noise.ts";
 import type { Peer, PeerInUse } from "./peers/peer.ts";
 import type { Question, Sample, Scale } from "./question.ts";
+import type { Ledger } from "./results/ledger.ts";
 import type { System } from "./systems.ts";
-
-/** What is said of an answer that is not there. */
-export interface Remark {
-  readonly question: string;
-  readonly system: string;
-  readonly text: string;
-}
+import { within } from "./within.ts";
 
 /** Peers, and how one is used for one measurement. */
 export interface Comparison {
@@ -25,52 +21,62 @@ export interface Plan {
   readonly scale: Scale;
 }
 
-export interface Answers {
-  readonly samples: readonly Sample[];
-  readonly remarks: readonly Remark[];
+/** One measurement of one system at most, in ms: what got stuck does not hold up the run. */
+const LONGEST_MS = 600_000;
+
+/** Something to be asked of somebody. */
+interface Turn {
+  readonly question: Question;
+  readonly system: string;
+  readonly ask: () => Promise<readonly Sample[]>;
 }
 
-export const measure = async (plan: Plan): Promise<Answers> => {
-  const samples: Sample[] = [];
-  const remarks: Remark[] = [];
+/** What was answered already is not asked again. Who fails is remarked on and not asked the same again: the run goes on. */
+export const measure = async (plan: Plan, ledger: Ledger, noise: NoiseWatch): Promise<void> => {
+  const failed = new Set<string>();
   for (let run = 1; run <= plan.runs; run++) {
-    for (const question of plan.questions) {
-      const tell = (who: string): void => progress(`run ${run} of ${plan.runs}: ${question.title}, ${who}`);
-      for (const system of plan.systems.filter((candidate) => question.fits?.(candidate) ?? true)) {
-        tell(`${system.name} ${system.settings}`);
-        samples.push(...(await question.ask(system, plan.scale)));
+    for (const turn of plan.questions.flatMap((question) => turnsOf(question, plan))) {
+      const { question, system, ask } = turn;
+      const asked = { question: question.title, system };
+      const name = JSON.stringify(asked);
+      if (failed.has(name) || run > (question.mostRuns ?? run) || ledger.runs(asked) >= run) continue;
+      tell(`run ${run} of ${plan.runs}: ${question.title}, ${system}`);
+      noise.calibrate();
+      try {
+        ledger.answer(question.name, asked, await within(LONGEST_MS, ask()));
+      } catch (error) {
+        failed.add(name);
+        ledger.remark({ ...asked, text: `failed: ${String(error)}` });
       }
-      if (plan.comparison !== null) samples.push(...(await askPeers(question, plan.comparison, plan.scale, remarks, tell)));
+      await ledger.save();
     }
   }
-  progress("");
-  return { samples, remarks };
+  if (process.stderr.isTTY) tell("");
 };
 
-/** A peer that fails is remarked on and not asked the same again: the run goes on without it. */
-const askPeers = async (
-  { title, ofPeers }: Question,
-  { peers, use }: Comparison,
-  scale: Scale,
-  remarks: Remark[],
-  tell: (who: string) => void,
-): Promise<readonly Sample[]> => {
+const turnsOf = (question: Question, { systems, comparison, scale }: Plan): readonly Turn[] => {
+  const ours = systems
+    .filter((system) => question.fits?.(system) ?? true)
+    .map((system): Turn => ({ question, system: fullName(system), ask: () => question.ask(system, scale) }));
+  return comparison === null ? ours : [...ours, ...turnsOfPeers(question, comparison, scale)];
+};
+
+const turnsOfPeers = (question: Question, { peers, use }: Comparison, scale: Scale): readonly Turn[] => {
+  const { ofPeers } = question;
   if (ofPeers === undefined) return [];
-  const samples: Sample[] = [];
-  for (const peer of peers) {
-    const name = `${peer.name} ${peer.version}`;
+  return peers.flatMap((peer): Turn[] => {
     const settings = peer.settings[ofPeers.asked];
-    if (settings === undefined || remarks.some(({ question, system }) => question === title && system === name)) continue;
-    tell(`${name} ${settings}`);
-    try {
-      samples.push(...(await use(peer, (inUse) => ofPeers.ask(inUse, { name, settings }, scale))));
-    } catch (error) {
-      remarks.push({ question: title, system: name, text: `failed: ${String(error)}` });
-    }
-  }
-  return samples;
+    if (settings === undefined) return [];
+    const answerer = { name: `${peer.name} ${peer.version}`, settings };
+    return [{ question, system: fullName(answerer), ask: () => use(peer, (inUse) => ofPeers.ask(inUse, answerer, scale)) }];
+  });
 };
 
-const progress = (text: string): void => {
+const fullName = ({ name, settings }: { readonly name: string; readonly settings: string }): string =>
+  `${name} ${settings}`.trim();
+
+/** On a terminal in one line, elsewhere in a line each. */
+const tell = (text: string): void => {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${pc.dim(text)}`);
+  else process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 };

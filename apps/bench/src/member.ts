@@ -1,34 +1,49 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { ServerPlace } from "./systems.ts";
 
 const MODULE = fileURLToPath(new URL("processes/member.js", import.meta.url));
 /** A process that takes longer for what is waited for is broken, in ms. */
-const LONGEST_MS = 60_000;
+const LONGEST_MS = 120_000;
+
+/**
+ * What a member does with its events. `hold`: starts a handler for each, and never ends it. `ack`: acks each. The others drain, once
+ * they are told to begin.
+ */
+export type Manners = "hold" | "ack" | "drain-inline" | "drain-worker";
 
 /** A consumer in a process of its own. */
 export class Member {
   readonly #child: ChildProcess;
-  #started = 0;
+  #count = 0;
 
-  /** `manner`: what its handlers do. Resolves once it consumes. */
-  static async start({ storeUrl }: ServerPlace, manner: "hold" | "ack"): Promise<Member> {
+  /** Resolves once it consumes, or waits to be told to. */
+  static async start(storeUrl: string, manner: Manners): Promise<Member> {
     const member = new Member(fork(MODULE, [storeUrl, manner]));
     await member.#until((message) => message === "ready");
     return member;
   }
 
+  /** Until members have together handled so many. */
+  static async counted(members: readonly Member[], count: number): Promise<void> {
+    const sum = (): number => members.reduce((total, member) => total + member.#count, 0);
+    await Promise.race(members.map((member) => member.#until(() => sum() >= count)));
+  }
+
   private constructor(child: ChildProcess) {
     this.#child = child;
     child.on("message", (message) => {
-      if (message === "started") this.#started++;
+      if (typeof message === "number") this.#count += message;
     });
   }
 
+  begin(): void {
+    this.#child.send("begin");
+  }
+
   /** Until so many handlers have started. */
-  async started(count: number): Promise<void> {
-    if (this.#started < count) await this.#until(() => this.#started >= count);
+  async counted(count: number): Promise<void> {
+    if (this.#count < count) await this.#until(() => this.#count >= count);
   }
 
   async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {

@@ -7,12 +7,30 @@ export interface Answerer {
   readonly settings: string;
 }
 
+export type Unit =
+  | "events/s"
+  | "ms"
+  | "µs"
+  | "leases"
+  | "events"
+  | "MB"
+  | "KB"
+  | "bytes"
+  | "calls"
+  | "calls/s"
+  | "connections"
+  | "%";
+
+/** What was varied, such as `{ partitions: 4 }`: one line of a chart runs along one of them. */
+export type Parameters = Readonly<Record<string, number | string>>;
+
 /** One number that a run gives. */
 export interface Sample {
   readonly question: string;
   readonly system: string;
   readonly settings: string;
-  readonly unit: "events/s" | "ms" | "µs" | "leases";
+  readonly parameters: Parameters;
+  readonly unit: Unit;
   readonly value: number;
 }
 
@@ -21,12 +39,23 @@ export interface Scale {
   readonly events: number;
   /** Events of a latency measurement. */
   readonly pings: number;
+  /** Events of a deep backlog, and of a long history. */
+  readonly deep: number;
 }
 
-/** Something to measure; asked of each system in turn, run after run, so that noise falls on all alike. */
+/**
+ * Something to measure; asked of each system in turn, run after run, so that noise falls on all alike. What is asked in several
+ * manners is several questions of one name.
+ */
 export interface Question {
+  /** What it is chosen by. */
   readonly name: string;
+  /** Its own. */
   readonly title: string;
+  /** Asked only with `--full`. */
+  readonly isRare?: boolean;
+  /** Asked so often at most, where one answer takes long. */
+  readonly mostRuns?: number;
   /** Whether it makes sense for a system; default: for all. */
   readonly fits?: (system: System) => boolean;
   readonly ask: (system: System, scale: Scale) => Promise<readonly Sample[]>;
@@ -46,41 +75,36 @@ export const secondsOf = async (work: () => Promise<void>): Promise<number> => {
   return (performance.now() - start) / 1_000;
 };
 
-export const rate = (question: string, { name, settings }: Answerer, events: number, seconds: number): Sample => ({
-  question,
-  system: name,
-  settings,
-  unit: "events/s",
-  value: events / seconds,
-});
+export const sampleOf = (
+  question: string,
+  { name, settings }: Answerer,
+  unit: Unit,
+  value: number,
+  parameters: Parameters = {},
+): Sample => ({ question, system: name, settings, parameters, unit, value });
 
-export const milliseconds = (question: string, { name, settings }: Answerer, value: number): Sample => ({
-  question,
-  system: name,
-  settings,
-  unit: "ms",
-  value,
-});
+export const rate = (
+  question: string,
+  answerer: Answerer,
+  events: number,
+  seconds: number,
+  parameters: Parameters = {},
+): Sample => sampleOf(question, answerer, "events/s", events / seconds, parameters);
 
-export const microseconds = (question: string, { name, settings }: Answerer, value: number): Sample => ({
-  question,
-  system: name,
-  settings,
-  unit: "µs",
-  value,
-});
-
-export const count = (question: string, { name, settings }: Answerer, value: number): Sample => ({
-  question,
-  system: name,
-  settings,
-  unit: "leases",
-  value,
-});
+export const milliseconds = (question: string, answerer: Answerer, value: number, parameters: Parameters = {}): Sample =>
+  sampleOf(question, answerer, "ms", value, parameters);
 
 /** Two samples: the median and the 99th percentile of times in ms. */
-export const percentiles = (question: string, answerer: Answerer, taken: readonly number[]): readonly Sample[] => {
+export const percentiles = (
+  question: string,
+  answerer: Answerer,
+  taken: readonly number[],
+  parameters: Parameters = {},
+): readonly Sample[] => {
   const sorted = taken.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
-  return [milliseconds(`${question}, p50`, answerer, at(0.5)), milliseconds(`${question}, p99`, answerer, at(0.99))];
+  return [
+    milliseconds(`${question}, p50`, answerer, at(0.5), parameters),
+    milliseconds(`${question}, p99`, answerer, at(0.99), parameters),
+  ];
 };

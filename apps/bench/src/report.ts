@@ -1,64 +1,40 @@
 import Table from "cli-table3";
-import type { Machine } from "./machine.ts";
-import type { Answers, Remark } from "./measure.ts";
-import type { Sample } from "./question.ts";
+import type { Parameters, Unit } from "./question.ts";
+import type { Kept, Result } from "./results/kept.ts";
+import { summaryOf } from "./results/statistics.ts";
 
-interface Result {
-  readonly question: string;
-  readonly system: string;
-  readonly settings: string;
-  readonly unit: Sample["unit"];
-  readonly runs: number;
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-}
+/** Below, parts of a whole say something. */
+const FEW = 10;
+const WHOLE: ReadonlySet<Unit> = new Set(["events/s", "leases", "events", "connections"]);
 
-export interface Report {
-  readonly machine: Machine;
-  readonly versions: Readonly<Record<string, string>>;
-  readonly results: readonly Result[];
-  readonly remarks: readonly Remark[];
-}
-
-export const summarise = (machine: Machine, versions: Report["versions"], { samples, remarks }: Answers): Report => ({
-  machine,
-  versions,
-  results: [...groupByName(samples).values()].map(toResult),
-  remarks,
-});
-
-const nameOf = (sample: Sample): string => JSON.stringify([sample.question, sample.system, sample.settings]);
-
-const groupByName = (samples: readonly Sample[]): Map<string, Sample[]> => {
-  const groups = new Map<string, Sample[]>();
-  for (const sample of samples) groups.set(nameOf(sample), [...(groups.get(nameOf(sample)) ?? []), sample]);
-  return groups;
+/** With as many digits as say something. */
+export const show = (value: number, unit: Unit): string => {
+  if (!Number.isFinite(value)) return "–";
+  if (WHOLE.has(unit) || Math.abs(value) >= 1_000) return Math.round(value).toLocaleString("en-US");
+  return value.toFixed(Math.abs(value) < FEW ? (unit === "ms" || unit === "µs" ? 3 : 2) : 1);
 };
 
-const toResult = (samples: readonly Sample[]): Result => {
-  const [first] = samples;
-  if (first === undefined) throw new RangeError("a group of samples is never empty");
-  const values = samples.map((sample) => sample.value).sort((a, b) => a - b);
-  const { question, system, settings, unit } = first;
-  const [min, median, max] = [values[0], values[Math.floor(values.length / 2)], values.at(-1)];
-  return { question, system, settings, unit, runs: values.length, median: median ?? 0, min: min ?? 0, max: max ?? 0 };
-};
+export const showParameters = (parameters: Parameters): string =>
+  Object.entries(parameters)
+    .map(([name, value]) => `${name} ${typeof value === "number" ? value.toLocaleString("en-US") : value}`)
+    .join(", ");
 
-const show = (value: number, unit: Result["unit"]): string =>
-  unit === "ms" || unit === "µs" ? value.toFixed(value < 10 ? 3 : 1) : Math.round(value).toLocaleString("en-US");
+export const labelOf = ({ question, parameters }: Pick<Result, "question" | "parameters">): string =>
+  [question, showParameters(parameters)].filter((part) => part !== "").join(", ");
 
 /** Columns from the settings to the last. */
-const REMARK_SPAN = 6;
+const REMARK_SPAN = 7;
 
-export const toTable = ({ results, remarks }: Report): string => {
+export const toTable = ({ results, remarks }: Kept): string => {
   const table = new Table({
-    head: ["question", "system", "settings", "unit", "median", "min", "max", "runs"],
+    head: ["question", "system", "settings", "unit", "median", "min", "max", "± mad", "runs"],
     style: { head: [], border: [] },
   });
   for (const result of results) {
-    const { question, system, settings, unit, median, min, max, runs } = result;
-    table.push([question, system, settings, unit, show(median, unit), show(min, unit), show(max, unit), String(runs)]);
+    const { system, settings, unit, values } = result;
+    const { median, min, max, deviation, runs } = summaryOf(values);
+    const numbers = [median, min, max, deviation].map((value) => show(value, unit));
+    table.push([labelOf(result), system, settings, unit, ...numbers, String(runs)]);
   }
   for (const { question, system, text } of remarks) table.push([question, system, { colSpan: REMARK_SPAN, content: text }]);
   return table.toString();

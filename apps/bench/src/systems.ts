@@ -9,7 +9,7 @@ import { mongo } from "@rheo/mongo";
 import { postgres } from "@rheo/postgres";
 import { redis } from "@rheo/redis";
 import { sqlite } from "@rheo/sqlite";
-import type { Hosts, ServerStore } from "./hosts.ts";
+import type { HostName, Hosts, ServerStore } from "./hosts.ts";
 import { vacuum } from "./postgres-host.ts";
 
 /** What several instances share, in one process or in many. */
@@ -155,6 +155,12 @@ export const openAgain = ({ store, url, name }: ServerPlace): Promise<Rheo> => {
 };
 
 /** Done after a backlog is there and before it is measured, where a store tidies up by itself at times. */
-export const tidy = async ({ store, url }: Pick<ServerPlace, "store" | "url">): Promise<void> => {
-  if (store === "postgres") await vacuum(url);
+export const tidy = async (host: HostName, url: string): Promise<void> => {
+  if (host === "postgres") await vacuum(url);
+};
+
+/** What opens the same data in another process; null where none can. */
+export const sharedUrlOf = (place: Place): string | null => {
+  if (place.kind === "file") return `sqlite:${place.file}?synchronous=${place.synchronous}`;
+  return place.kind === "server" ? place.storeUrl : null;
 };

@@ -90,7 +90,7 @@ const RECOVERY =
   "documented, not measured: a lock of 30 s (lockDuration), and a look for stalled jobs every 30 s (stalledInterval)";
 
 export const bullmqOnPostgres: Peer = {
-  store: "postgres",
+  host: "postgres",
   name: "bullmq on PostgreSQL",
   version: versionOf("bullmq"),
   settings: {
@@ -104,7 +104,7 @@ export const bullmqOnPostgres: Peer = {
 };
 
 export const bullmqOnRedis: Peer = {
-  store: "redis",
+  host: "redis",
   name: "bullmq",
   version: versionOf("bullmq"),
   settings: {

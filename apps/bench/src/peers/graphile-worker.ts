@@ -53,7 +53,7 @@ const open = async ({ url }: Scratch): Promise<OpenedPeer> => {
 };
 
 export const graphileWorker: Peer = {
-  store: "postgres",
+  host: "postgres",
   name: "graphile-worker",
   version: versionOf("graphile-worker"),
   settings: {

@@ -1,5 +1,6 @@
 /** What another queue on the same server is asked. An adapter uses the queue as its documentation says, with the settings that do best here. */
 import type { EventInput } from "@rheo/core";
+import type { HostName, ServerStore } from "../hosts.ts";
 import type { Scratch } from "../scratch.ts";
 
 /** What peers are asked. Settings that are best for one are not for another. */
@@ -19,7 +20,9 @@ export interface OpenedPeer {
 
 export interface Peer {
   /** On which it works. */
-  readonly store: "postgres" | "redis";
+  readonly host: HostName;
+  /** Beside which stores it is measured; default: the one on which it works. */
+  readonly beside?: readonly ServerStore[];
   /** Its own among all peers. */
   readonly name: string;
   readonly version: string;

@@ -70,7 +70,7 @@ const open = async ({ url }: Scratch, consume: Consume): Promise<OpenedPeer> => 
 };
 
 export const pgBossByFetch: Peer = {
-  store: "postgres",
+  host: "postgres",
   name: "pg-boss by hand",
   version: versionOf("pg-boss"),
   settings: { append: "insert, send", drain: `fetch/complete ${BATCH} in ${LOOPS} loops, priority off` },
@@ -79,7 +79,7 @@ export const pgBossByFetch: Peer = {
 };
 
 export const pgBossByWork: Peer = {
-  store: "postgres",
+  host: "postgres",
   name: "pg-boss work()",
   version: versionOf("pg-boss"),
   settings: {

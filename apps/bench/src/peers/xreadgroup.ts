@@ -61,7 +61,7 @@ const entriesOf = (answer: unknown): readonly Entry[] => {
 };
 
 export const xreadgroup: Peer = {
-  store: "redis",
+  host: "redis",
   name: "XREADGROUP/XACK",
   version: `by ioredis ${versionOf("ioredis")}`,
   settings: {

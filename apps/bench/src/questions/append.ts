@@ -1,6 +1,9 @@
+/** Appending, by events per call and by callers that wait at the same time; and what it is when calls do not share writes. */
 import type { EventInput } from "@rheo/core";
+import { internalsOf } from "@rheo/core/internal";
+import { STREAM } from "../backlog.ts";
 import { type Answerer, type Question, rate, type Sample, secondsOf } from "../question.ts";
-import { sampleEvents } from "../sample.ts";
+import { sampleBatches } from "../sample.ts";
 import type { Opened } from "../systems.ts";
 
 interface Manner {
@@ -8,61 +11,89 @@ interface Manner {
   readonly size: number;
   /** Calls that wait for an answer at the same time. */
   readonly callers: number;
-  /** One call per event is slow: this part of the backlog says enough. */
-  readonly share: number;
+  /** Whether calls at the same time share a write, as they do unless they are kept apart. */
+  readonly isShared: boolean;
 }
 
-const SINGLY: Manner = { size: 1, callers: 64, share: 0.1 };
-const IN_HUNDREDS: Manner = { size: 100, callers: 1, share: 1 };
-const IN_BULK: Manner = { size: 1_000, callers: 1, share: 1 };
-const IN_BULK_AT_ONCE: Manner = { size: 1_000, callers: 4, share: 1 };
+/** Small calls are slow: a part of the backlog says enough. */
+const SHARES: Readonly<Record<number, number>> = { 1: 0.05, 10: 0.25 };
 
-const nameOf = ({ size, callers }: Manner): string => `append ${size} per call${callers === 1 ? "" : ` (${callers} callers)`}`;
+const shareOf = ({ size, callers }: Manner): number => (SHARES[size] ?? 1) * (size === 1 && callers > 1 ? 2 : 1);
 
 type Append = (events: readonly EventInput[]) => Promise<unknown>;
 
 const measure = async (manner: Manner, answerer: Answerer, events: number, append: Append): Promise<Sample> => {
-  const { size, callers, share } = manner;
-  const count = Math.ceil((events * share) / size) * size;
+  const { size, callers, isShared } = manner;
+  const calls = sampleBatches(Math.ceil((events * shareOf(manner)) / size) * size, size);
   let next = 0;
   const caller = async (): Promise<void> => {
-    while (next < count) {
-      const from = next;
-      next += size;
-      await append(sampleEvents(from, size));
-    }
+    for (let call = calls[next++]; call !== undefined; call = calls[next++]) await append(call);
   };
   const seconds = await secondsOf(async () => void (await Promise.all(Array.from({ length: callers }, caller))));
-  return rate(nameOf(manner), answerer, count, seconds);
+  const name = isShared ? "append" : "append, each call a write of its own";
+  return rate(name, answerer, calls.length * size, seconds, { "per call": size, callers });
 };
 
-const appendTo = ({ rheo }: Opened): Append => {
+const together = ({ rheo }: Opened): Append => {
   return (events) => {
     const [first, ...others] = events;
-    return first !== undefined && others.length === 0 ? rheo.append("bench", first) : rheo.appendMany("bench", events);
+    return first !== undefined && others.length === 0 ? rheo.append(STREAM, first) : rheo.appendMany(STREAM, events);
   };
 };
 
-export const append: Question = {
-  name: "append",
-  title: "append, events per call",
-  ask: async (system, { events }) => {
-    const samples: Sample[] = [];
-    for (const manner of [SINGLY, IN_HUNDREDS, IN_BULK, IN_BULK_AT_ONCE]) {
-      const opened = await system.open();
-      await opened.rheo.createStream("bench");
-      samples.push(await measure(manner, system, events, appendTo(opened)));
-      await opened.close();
-    }
-    return samples;
-  },
-  ofPeers: {
-    asked: "append",
-    ask: async ({ peer, opened }, answerer, { events }) => {
-      const samples: Sample[] = [];
-      for (const manner of [SINGLY, IN_BULK, IN_BULK_AT_ONCE])
-        samples.push(await measure(manner, answerer, Math.min(events, peer.mostEvents ?? events), opened.enqueue));
-      return samples;
-    },
-  },
+/** By the port below the sharing of writes; with what is checked and made above it. */
+const apart = ({ rheo }: Opened): Append => {
+  const { backend, clock } = internalsOf(rheo);
+  let made = 0;
+  const toNew = ({ payload, type, key }: EventInput) => {
+    const text = JSON.stringify(payload);
+    const id = `${clock.now()}-${made++}`;
+    const named = { id, type: type ?? null, key: key ?? null, partition: 0, timestampMs: null, expectedSequence: null };
+    const bytes = Buffer.byteLength(text) + id.length + 2;
+    return { ...named, metadata: "{}", payload: text, bytes, values: { metadata: {}, payload } };
+  };
+  return async (events) => {
+    const [answer] = await backend.append([{ stream: STREAM, partitions: 1, events: events.map(toNew) }]);
+    if (answer?.kind !== "appended") throw new Error(`not appended: ${answer?.kind}`);
+  };
 };
+
+const question = (manner: Manner, isRare: boolean): Question => {
+  const { size, callers, isShared } = manner;
+  return {
+    name: "append",
+    title: `append ${size} per call, ${callers} callers${isShared ? "" : ", kept apart"}`,
+    isRare,
+    ask: async (system, { events }) => {
+      const opened = await system.open();
+      await opened.rheo.createStream(STREAM);
+      const sample = await measure(manner, system, events, (isShared ? together : apart)(opened));
+      await opened.close();
+      return [sample];
+    },
+    ...(isShared
+      ? {
+          ofPeers: {
+            asked: "append",
+            ask: async ({ peer, opened }, answerer, { events }) => [
+              await measure(manner, answerer, Math.min(events, peer.mostEvents ?? events), opened.enqueue),
+            ],
+          },
+        }
+      : {}),
+  };
+};
+
+const shared = (size: number, callers: number): Manner => ({ size, callers, isShared: true });
+const USUAL = [shared(1, 1), shared(1, 64), shared(10, 1), shared(100, 1), shared(1_000, 1), shared(1_000, 4)];
+const CALLERS = [1, 2, 4, 8, 16, 32, 64];
+const RARE = [1, 10, 100, 1_000]
+  .flatMap((size) => CALLERS.map((callers) => shared(size, callers)))
+  .filter(({ size, callers }) => !USUAL.some((usual) => usual.size === size && usual.callers === callers));
+
+export const appends: readonly Question[] = [
+  ...USUAL.map((manner) => question(manner, false)),
+  question({ size: 1, callers: 64, isShared: false }, false),
+  ...RARE.map((manner) => question(manner, true)),
+  ...[1, 8].map((callers) => question({ size: 1, callers, isShared: false }, true)),
+];

@@ -1,62 +1,66 @@
+/** A backlog drained by a supervised consumer, in its manners: inline or through threads, sizes of events, partitions, processes. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineConsumer, supervise } from "@rheo/runtime";
+import { defineConsumer, type Execution, supervise } from "@rheo/runtime";
+import { backlog, countOf, fill, GROUP, STREAM, settledAll } from "../backlog.ts";
+import { Member } from "../member.ts";
 import type { PeerInUse } from "../peers/peer.ts";
-import { type Question, rate, type Scale, secondsOf } from "../question.ts";
-import { sampleEvents } from "../sample.ts";
-import { type Opened, type System, tidy } from "../systems.ts";
+import { type Parameters, type Question, rate, secondsOf } from "../question.ts";
+import { SMALL_BYTES } from "../sample.ts";
+import { type Opened, type System, sharedUrlOf, tidy } from "../systems.ts";
 
-const APPEND = 1_000;
-const THREADS = 2;
+export const THREADS = 2;
+export const CONCURRENCY = 64;
 const HANDLER = new URL("../handlers/add.js", import.meta.url);
 /** Between looks whether what a peer handled is completed, too, in ms. */
 const LOOK_MS = 2;
 
-/** A stream with a backlog that a group named "drain" has not begun. */
-export const backlog = async ({ rheo, place }: Opened, events: number): Promise<void> => {
-  await rheo.createStream("bench");
-  await rheo.createGroup("bench", "drain");
-  for (let from = 0; from < events; from += APPEND) await rheo.appendMany("bench", sampleEvents(from, APPEND));
-  if (place.kind === "server") await tidy(place);
-};
+interface Manner {
+  readonly execution: Execution;
+  readonly bytes: number;
+  readonly partitions: number;
+  readonly processes: number;
+}
 
-/**
- * Until so many events are settled, and the lag is 0. The lag is asked for at the end only: asked for all along, it would cost the
- * store a good part of what is measured.
- */
-export const settledAll = async ({ rheo }: Opened, events: number): Promise<void> => {
-  let settled = 0;
-  await new Promise<void>((resolve) =>
-    rheo.events.on("lease.settled", ({ acked }) => {
-      settled += acked;
-      if (settled >= events) resolve();
-    }),
-  );
-  await rheo.whenCaughtUp("bench", "drain");
-};
+const PLAIN: Omit<Manner, "execution"> = { bytes: SMALL_BYTES, partitions: 1, processes: 1 };
 
 /** From the start of a supervised consumer to lag 0. */
-const drainWith = async (system: System, { events }: Scale, execution: "inline" | "worker"): Promise<number> => {
-  const opened = await system.open();
-  await backlog(opened, events);
-  const consumer = defineConsumer({
-    stream: "bench",
-    group: "drain",
-    handler: HANDLER,
-    execution,
-    concurrency: 64,
-  });
+const drainHere = async (opened: Opened, execution: Execution, events: number): Promise<number> => {
+  const consumer = defineConsumer({ stream: STREAM, group: GROUP, handler: HANDLER, execution, concurrency: CONCURRENCY });
   const settled = settledAll(opened, events);
   const app = await supervise({ rheo: opened.rheo, consumers: [consumer], threads: THREADS });
   const seconds = await secondsOf(() => settled);
   await app.stop();
+  return seconds;
+};
+
+/** The same by processes that are there already, from the word to begin. */
+const drainElsewhere = async (opened: Opened, { execution, processes }: Manner, events: number): Promise<number> => {
+  const url = sharedUrlOf(opened.place);
+  if (url === null) throw new RangeError("processes share a file or a server only");
+  const names = Array.from({ length: processes }, () => `drain-${execution}` as const);
+  const members = await Promise.all(names.map((name) => Member.start(url, name)));
+  const seconds = await secondsOf(async () => {
+    for (const member of members) member.begin();
+    await Member.counted(members, events);
+    await opened.rheo.whenCaughtUp(STREAM, GROUP);
+  });
+  await Promise.all(members.map((member) => member.end("SIGTERM")));
+  return seconds;
+};
+
+const drain = async (system: System, manner: Manner, events: number): Promise<number> => {
+  const opened = await system.open();
+  await backlog(opened, { ...manner, events });
+  const seconds =
+    manner.processes === 1 ? await drainHere(opened, manner.execution, events) : await drainElsewhere(opened, manner, events);
   await opened.close();
   return seconds;
 };
 
 /** From the first call of a handler that does next to nothing until all is completed. */
-const drainPeer = async ({ peer, opened, scratch }: PeerInUse, events: number): Promise<number> => {
-  for (let from = 0; from < events; from += APPEND) await opened.enqueue(sampleEvents(from, APPEND));
-  await tidy({ store: peer.store, url: scratch.url });
+const drainPeer = async ({ peer, opened, scratch }: PeerInUse, events: number, bytes: number): Promise<number> => {
+  await fill({ events, bytes }, opened.enqueue);
+  await tidy(peer.host, scratch.url);
   let startMs = 0;
   let handled = 0;
   let resolveAll = (): void => undefined;
@@ -72,21 +76,57 @@ const drainPeer = async ({ peer, opened, scratch }: PeerInUse, events: number): 
   return seconds;
 };
 
-export const drainInline: Question = {
-  name: "drain-inline",
-  title: "drain a backlog, handlers inline",
-  ask: async (system, scale) => [rate("drain inline", system, scale.events, await drainWith(system, scale, "inline"))],
-  ofPeers: {
-    asked: "drain",
-    ask: async (inUse, answerer, scale) => {
-      const events = Math.min(scale.events, inUse.peer.mostEvents ?? scale.events);
-      return [rate("drain inline", answerer, events, await drainPeer(inUse, events))];
-    },
+const ofPeers = (name: string, bytes: number, parameters: Parameters): Required<Question>["ofPeers"] => ({
+  asked: "drain",
+  ask: async (inUse, answerer, scale) => {
+    const events = countOf(Math.min(scale.events, inUse.peer.mostEvents ?? scale.events), bytes);
+    return [rate(name, answerer, events, await drainPeer(inUse, events, bytes), parameters)];
   },
+});
+
+const question = (manner: Manner, isRare: boolean): Question => {
+  const { execution, bytes, partitions, processes } = manner;
+  const name = execution === "inline" ? "drain inline" : `drain through ${THREADS} threads`;
+  const parameters = { bytes, partitions, processes };
+  const isComparable = execution === "inline" && partitions === 1 && processes === 1;
+  return {
+    name: execution === "inline" ? "drain-inline" : "drain-threads",
+    title: `${name}, events of ${bytes} B, ${partitions} partitions, ${processes} processes`,
+    isRare,
+    fits: ({ kind }) => processes === 1 || kind === "file" || kind === "server",
+    ask: async (system, scale) => {
+      const events = countOf(scale.events, bytes);
+      return [rate(name, system, events, await drain(system, manner, events), parameters)];
+    },
+    ...(isComparable ? { ofPeers: ofPeers(name, bytes, parameters) } : {}),
+  };
 };
 
-export const drainThreads: Question = {
-  name: "drain-threads",
-  title: "drain a backlog, handlers in 2 threads",
-  ask: async (system, scale) => [rate("drain through 2 threads", system, scale.events, await drainWith(system, scale, "worker"))],
-};
+/** Along each line of the grid; the rest of it is rare. */
+const USUAL: readonly Manner[] = [
+  { ...PLAIN, execution: "inline" },
+  { ...PLAIN, execution: "worker" },
+  ...[4_096, 65_536].flatMap((bytes) => (["inline", "worker"] as const).map((execution) => ({ ...PLAIN, execution, bytes }))),
+  ...[4, 16].map((partitions) => ({ ...PLAIN, execution: "inline" as const, partitions })),
+  ...[2, 4].map((processes) => ({ ...PLAIN, execution: "inline" as const, partitions: 4, processes })),
+];
+
+const GRID: readonly Manner[] = (["inline", "worker"] as const).flatMap((execution) =>
+  [SMALL_BYTES, 4_096, 65_536].flatMap((bytes) =>
+    [1, 2, 4, 8, 16].flatMap((partitions) => [1, 2, 3, 4].map((processes) => ({ execution, bytes, partitions, processes }))),
+  ),
+);
+
+const isUsual = (manner: Manner): boolean =>
+  USUAL.some((usual) => JSON.stringify(order(usual)) === JSON.stringify(order(manner)));
+const order = ({ execution, bytes, partitions, processes }: Manner): readonly unknown[] => [
+  execution,
+  bytes,
+  partitions,
+  processes,
+];
+
+export const drains: readonly Question[] = [
+  ...USUAL.map((manner) => question(manner, false)),
+  ...GRID.filter((manner) => !isUsual(manner)).map((manner) => question(manner, true)),
+];

@@ -1,9 +1,9 @@
 /** The flow of `@rheo/pipeline` beside a bare loop of fetch, the same handler, and settle; each on a backlog of its own. */
 import { ack, type Event } from "@rheo/core";
 import { consume, type PipelineOptions, pipeline } from "@rheo/pipeline";
+import { backlog, GROUP, STREAM, settledAll } from "../backlog.ts";
 import { type Question, rate, type Sample, secondsOf } from "../question.ts";
 import type { Opened, System } from "../systems.ts";
-import { backlog, settledAll } from "./drain.ts";
 
 /** Of one fetch of the bare loop. A pipeline with twice that demand asks for as many at a time. */
 const LIMIT = 1_000;
@@ -22,7 +22,7 @@ type Way = (opened: Opened, events: number) => Promise<number>;
 const bareLoop: Way = ({ rheo }) =>
   secondsOf(async () => {
     for (;;) {
-      const leases = await rheo.fetch("bench", "drain", { limit: LIMIT });
+      const leases = await rheo.fetch(STREAM, GROUP, { limit: LIMIT });
       if (leases.length === 0) return;
       for (const { event } of leases) work(event);
       await rheo.settle(leases.map((lease) => ({ lease, outcome: ack() })));
@@ -32,7 +32,7 @@ const bareLoop: Way = ({ rheo }) =>
 const iterated: Way = (opened, events) =>
   secondsOf(async () => {
     let acked = 0;
-    for await (const lease of consume(opened.rheo, "bench", "drain", { maxDemand: DEMAND })) {
+    for await (const lease of consume(opened.rheo, STREAM, GROUP, { maxDemand: DEMAND })) {
       work(lease.event);
       void lease.ack();
       acked += 1;
@@ -46,7 +46,7 @@ const piped =
     const settled = settledAll(opened, events);
     let running: ReturnType<typeof pipeline> | null = null;
     const seconds = await secondsOf(async () => {
-      running = pipeline({ rheo: opened.rheo, stream: "bench", group: "drain", maxDemand: DEMAND, ...options });
+      running = pipeline({ rheo: opened.rheo, stream: STREAM, group: GROUP, maxDemand: DEMAND, ...options });
       await settled;
     });
     await (running as ReturnType<typeof pipeline> | null)?.stop();
@@ -75,7 +75,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
 
 const ask = async (system: System, name: string, way: Way, events: number): Promise<Sample> => {
   const opened = await system.open();
-  await backlog(opened, events);
+  await backlog(opened, { events });
   const seconds = await way(opened, events);
   await opened.close();
   return rate(name, system, events, seconds);

@@ -1,7 +1,8 @@
+import { GROUP, STREAM } from "../backlog.ts";
 import { Member } from "../member.ts";
 import { milliseconds, type Question, type Sample } from "../question.ts";
 import { sampleEvents } from "../sample.ts";
-import type { Opened } from "../systems.ts";
+import { type Opened, sharedUrlOf } from "../systems.ts";
 
 const LEASE_MS = 2_000;
 /** Held by the process that is killed. */
@@ -9,18 +10,19 @@ const EVENTS = 100;
 
 /** Times in ms from the kill to the first and to the last start of a handler in the sibling. */
 const recover = async ({ rheo, place }: Opened): Promise<{ first: number; last: number }> => {
-  if (place.kind !== "server") throw new RangeError("processes share a server only");
-  await rheo.createStream("bench");
-  await rheo.createGroup("bench", "recovery", { leaseMs: LEASE_MS });
-  await rheo.appendMany("bench", sampleEvents(0, EVENTS));
-  const victim = await Member.start(place, "hold");
-  await victim.started(EVENTS);
-  const sibling = await Member.start(place, "ack");
+  const url = sharedUrlOf(place);
+  if (url === null) throw new RangeError("processes share a file or a server only");
+  await rheo.createStream(STREAM);
+  await rheo.createGroup(STREAM, GROUP, { leaseMs: LEASE_MS });
+  await rheo.appendMany(STREAM, sampleEvents(0, EVENTS));
+  const victim = await Member.start(url, "hold");
+  await victim.counted(EVENTS);
+  const sibling = await Member.start(url, "ack");
   const killedMs = performance.now();
   await victim.end("SIGKILL");
-  await sibling.started(1);
+  await sibling.counted(1);
   const first = performance.now() - killedMs;
-  await sibling.started(EVENTS);
+  await sibling.counted(EVENTS);
   const last = performance.now() - killedMs;
   await sibling.end("SIGTERM");
   return { first, last };
@@ -30,15 +32,15 @@ const recover = async ({ rheo, place }: Opened): Promise<{ first: number; last: 
 export const recovery: Question = {
   name: "recovery",
   title: "SIGKILL of a process → its events elsewhere",
-  fits: (system) => system.kind === "server",
+  fits: ({ kind }) => kind === "file" || kind === "server",
   ask: async (system): Promise<readonly Sample[]> => {
     const opened = await system.open();
     const { first, last } = await recover(opened);
     await opened.close();
-    const answerer = { name: system.name, settings: `leaseMs ${LEASE_MS}, ${EVENTS} events held` };
+    const parameters = { leaseMs: LEASE_MS, held: EVENTS };
     return [
-      milliseconds("SIGKILL → first event elsewhere", answerer, first),
-      milliseconds("SIGKILL → all events elsewhere", answerer, last),
+      milliseconds("SIGKILL → first event elsewhere", system, first, parameters),
+      milliseconds("SIGKILL → all events elsewhere", system, last, parameters),
     ];
   },
 };

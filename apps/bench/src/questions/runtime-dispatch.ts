@@ -1,7 +1,7 @@
 import { type ConsumerDefinition, defineConsumer, supervise } from "@rheo/runtime";
-import { microseconds, type Question, rate, type Sample, type Scale, secondsOf } from "../question.ts";
+import { backlog, GROUP, STREAM, settledAll } from "../backlog.ts";
+import { type Question, rate, type Sample, type Scale, sampleOf, secondsOf } from "../question.ts";
 import type { System } from "../systems.ts";
-import { backlog, settledAll } from "./drain.ts";
 
 const THREADS = 2;
 const CONCURRENCY = 64;
@@ -26,11 +26,11 @@ const MODES: readonly Mode[] = (["inline", "worker"] as const).flatMap((executio
 const drain = async (system: System, scale: Scale, mode: Mode): Promise<readonly Sample[]> => {
   const events = Math.max(1, Math.round(scale.events * (mode.share ?? 1)));
   const opened = await system.open();
-  await backlog(opened, events);
+  await backlog(opened, { events });
   const settled = settledAll(opened, events);
   const consumer = defineConsumer({
-    stream: "bench",
-    group: "drain",
+    stream: STREAM,
+    group: GROUP,
     handler: new URL(`../handlers/${mode.handler}`, import.meta.url),
     execution: mode.execution,
     concurrency: mode.batch === undefined ? CONCURRENCY : Math.max(1, Math.round(CONCURRENCY / mode.batch)),
@@ -45,7 +45,7 @@ const drain = async (system: System, scale: Scale, mode: Mode): Promise<readonly
   const where = mode.execution === "inline" ? "inline" : `${THREADS} threads`;
   return [
     rate(`runtime, ${where}: ${mode.name}`, system, events, seconds),
-    microseconds(`runtime, ${where}: ${mode.name}, main thread per event`, system, (active * 1_000) / events),
+    sampleOf(`runtime, ${where}: ${mode.name}, main thread per event`, system, "µs", (active * 1_000) / events),
   ];
 };
 

@@ -1,5 +1,5 @@
 import { defineConsumer, supervise } from "@rheo/runtime";
-import { count, milliseconds, type Question } from "../question.ts";
+import { milliseconds, type Question, sampleOf } from "../question.ts";
 
 const HANDLER = new URL("../handlers/spin.js", import.meta.url);
 const LEASE_MS = 300;
@@ -34,7 +34,7 @@ export const runtimeRenewal: Question = {
     const gaps = renewed.slice(1).map((atMs, index) => atMs - (renewed[index] ?? atMs));
     const answerer = { name: system.name, settings: `leaseMs ${LEASE_MS}, ${THREADS} threads that spin ${SPIN_MS} ms` };
     return [
-      count("leases lost while threads spin", answerer, lost + redelivered),
+      sampleOf("leases lost while threads spin", answerer, "leases", lost + redelivered),
       milliseconds("longest time between two renewals", answerer, Math.max(...gaps)),
     ];
   },

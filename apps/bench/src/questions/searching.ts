@@ -35,7 +35,7 @@ const fill = async ({ rheo, place }: Opened, events: number): Promise<readonly E
   await rheo.createIndex("bench", INDEXED).catch((error: unknown) => {
     if (!RheoError.is(error, "unsupported")) throw error; // then it looks at every event
   });
-  if (place.kind === "server") await tidy(place);
+  if (place.kind === "server") await tidy(place.store, place.url);
   return some;
 };
 

@@ -1,15 +1,4 @@
-import { createRequire } from "node:module";
-
-interface BareDatabase {
-  exec(sql: string): unknown;
-  prepare(sql: string): { raw(): { all(...values: unknown[]): unknown[][] }; run(...values: unknown[]): unknown };
-  close(): void;
-}
-
-const openBare = (file: string): BareDatabase => {
-  const Database = createRequire(import.meta.url)("libsql") as new (file: string) => BareDatabase; // its documented shape
-  return new Database(file);
-};
+import { openBare } from "./open-sqlite.ts";
 
 /** By the primary key, as the store itself reads. */
 const READ =
@@ -17,8 +6,7 @@ const READ =
 
 /** Reads `limit` payloads at a time as JSON values and commits a cursor for each batch. */
 export const readAllOfFile = (file: string, synchronous: string, limit: number): number => {
-  const database = openBare(file);
-  database.exec(`PRAGMA synchronous = ${synchronous}`);
+  const database = openBare(file, synchronous);
   database.exec("CREATE TABLE bare_cursor (position INTEGER NOT NULL) STRICT; INSERT INTO bare_cursor VALUES (0)");
   const read = database.prepare(READ).raw();
   const move = database.prepare("UPDATE bare_cursor SET position = ?");

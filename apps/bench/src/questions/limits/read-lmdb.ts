@@ -1,15 +1,20 @@
+import type { EventInput } from "@rheo/core";
 import { open } from "lmdb";
-import { sampleEvents } from "../../sample.ts";
 
 /** Writes the payloads one by one, then reads `limit` at a time as JSON values and commits a cursor for each batch. In ms, of the reading. */
-export const readAllOfEnvironment = (path: string, durability: "sync" | "relaxed", events: number, limit: number): number => {
+export const readAllOfEnvironment = (
+  path: string,
+  durability: "sync" | "relaxed",
+  events: readonly EventInput[],
+  limit: number,
+): number => {
   const store = open<string, number>({
     path: `${path}-bare`,
     encoding: "string",
     noSync: durability === "relaxed",
     cache: false,
   });
-  const payloads = sampleEvents(0, events).map(({ payload }) => JSON.stringify(payload));
+  const payloads = events.map(({ payload }) => JSON.stringify(payload));
   store.transactionSync(() => {
     for (const [index, payload] of payloads.entries()) store.putSync(index + 1, payload);
   });
@@ -19,7 +24,7 @@ export const readAllOfEnvironment = (path: string, durability: "sync" | "relaxed
   for (let found = limit; found > 0; ) {
     found = 0;
     store.transactionSync(() => {
-      for (const { key, value } of store.getRange({ start: position + 1, end: events + 1, limit })) {
+      for (const { key, value } of store.getRange({ start: position + 1, end: events.length + 1, limit })) {
         sum += (JSON.parse(value) as { version: number }).version;
         position = key;
         found += 1;

@@ -1,0 +1,1 @@
+export const writePages = async (): Promise<void> => undefined;

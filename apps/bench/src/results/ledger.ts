@@ -1,0 +1,38 @@
+import type { Sample } from "../question.ts";
+import { writeKept } from "./file.ts";
+import { type Asked, EMPTY, type Kept, type Remark, runsOf, type Session, withAnswer, withRemark, withSession } from "./kept.ts";
+
+/** What this run has been answered so far, and what earlier ones left in its file. */
+export class Ledger {
+  #kept: Kept;
+  readonly #file: string | null;
+  readonly #session: () => Session;
+
+  /** `file`: where it is kept as it comes, or null. `session`: the run as it is at this moment. */
+  constructor(kept: Kept | null, file: string | null, session: () => Session) {
+    this.#kept = kept ?? EMPTY;
+    this.#file = file;
+    this.#session = session;
+  }
+
+  runs(asked: Omit<Asked, "runs">): number {
+    return runsOf(this.#kept, asked);
+  }
+
+  answer(topic: string, asked: Omit<Asked, "runs">, samples: readonly Sample[]): void {
+    this.#kept = withAnswer(this.#kept, topic, asked, samples);
+  }
+
+  remark(remark: Remark): void {
+    this.#kept = withRemark(this.#kept, remark);
+  }
+
+  /** All of it. */
+  read(): Kept {
+    return withSession(this.#kept, this.#session());
+  }
+
+  async save(): Promise<void> {
+    if (this.#file !== null) await writeKept(this.#file, this.read());
+  }
+}
