@@ -1,5 +1,5 @@
 /** A stream with events that a group has not begun, and the end of it. */
-import type { EventInput } from "@rheo/core";
+import type { EventInput, Rheo } from "@rheo/core";
 import { SMALL_BYTES, sampleBatches } from "./sample.ts";
 import { type Opened, tidy } from "./systems.ts";
 
@@ -10,7 +10,7 @@ export const GROUP = "drain";
 const CALL_EVENTS = 1_000;
 const CALL_BYTES = 8_000_000;
 /** Bytes of a backlog at most: of larger events, fewer say as much. */
-const BACKLOG_BYTES = 64_000_000;
+const BACKLOG_BYTES = 32_000_000;
 /** Made at once, so that a deep backlog does not have to fit into memory. */
 const CHUNK_EVENTS = 50_000;
 
@@ -43,8 +43,8 @@ export const backlog = async ({ rheo, place }: Opened, wanted: Backlog): Promise
   if (place.kind === "server") await tidy(place.store, place.url);
 };
 
-/** Until so many events are acked in this process. */
-export const acked = ({ rheo }: Opened, events: number): Promise<void> => {
+/** Until so many events are acked by this instance. */
+export const acked = (rheo: Rheo, events: number): Promise<void> => {
   let count = 0;
   return new Promise((resolve) => {
     rheo.events.on("lease.settled", (settled) => {
@@ -54,11 +54,19 @@ export const acked = ({ rheo }: Opened, events: number): Promise<void> => {
   });
 };
 
+/** Seconds from the first lease that this instance is granted to the ack of so many events. To be called before anybody fetches. */
+export const secondsToAck = async (rheo: Rheo, events: number): Promise<number> => {
+  let startMs = Number.NaN;
+  rheo.events.once("lease.granted", () => (startMs = performance.now()));
+  await acked(rheo, events);
+  return (performance.now() - startMs) / 1_000;
+};
+
 /**
  * Until so many events are acked, and the lag is 0. The lag is asked for at the end only: asked for all along, it would cost the
  * store a good part of what is measured.
  */
 export const settledAll = async (opened: Opened, events: number): Promise<void> => {
-  await acked(opened, events);
+  await acked(opened.rheo, events);
   await opened.rheo.whenCaughtUp(STREAM, GROUP);
 };

@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { Redis } from "ioredis";
 import pg from "pg";
+import { openBare } from "./questions/limits/open-sqlite.ts";
 import type { Place, ServerPlace } from "./systems.ts";
 
 interface Reading {
@@ -54,10 +55,7 @@ const sourceOf = async (place: Place): Promise<Source> => {
     case "memory":
       return { read: async () => UNKNOWN, close: async () => undefined };
     case "file":
-      return {
-        read: async () => ({ ...UNKNOWN, stored: await sizeOf([place.file, `${place.file}-wal`]) }),
-        close: async () => undefined,
-      };
+      return { read: () => readFileOf(place.file, place.synchronous), close: async () => undefined };
     case "owner":
       return {
         read: async () => ({ ...UNKNOWN, stored: await sizeOf([place.path, `${place.path}/data.mdb`]) }),
@@ -68,6 +66,14 @@ const sourceOf = async (place: Place): Promise<Source> => {
     default:
       return place satisfies never;
   }
+};
+
+/** With its log written into it first, whose size says nothing. */
+const readFileOf = async (file: string, synchronous: string): Promise<Reading> => {
+  const database = openBare(file, synchronous);
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  database.close();
+  return { ...UNKNOWN, stored: await sizeOf([file]) };
 };
 
 const sizeOf = async (paths: readonly string[]): Promise<number> => {

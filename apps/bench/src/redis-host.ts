@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import type { Scratch } from "./scratch.ts";
 
 /** What a durable queue needs, and no more. */
-const SETTINGS = { appendonly: "yes", appendfsync: "everysec" };
+export const SETTINGS = { appendonly: "yes", appendfsync: "everysec" };
 /** Keys that one SCAN looks at, and one UNLINK removes at most. */
 const PAGE = 1_000;
 

@@ -15,23 +15,25 @@ interface Manner {
   readonly isShared: boolean;
 }
 
-/** Small calls are slow: a part of the backlog says enough. */
-const SHARES: Readonly<Record<number, number>> = { 1: 0.05, 10: 0.25 };
-
-const shareOf = ({ size, callers }: Manner): number => (SHARES[size] ?? 1) * (size === 1 && callers > 1 ? 2 : 1);
+/** No call begins later, in ms: slow ones say enough in that time. */
+const LONGEST_MS = 1_500;
 
 type Append = (events: readonly EventInput[]) => Promise<unknown>;
 
 const measure = async (manner: Manner, answerer: Answerer, events: number, append: Append): Promise<Sample> => {
   const { size, callers, isShared } = manner;
-  const calls = sampleBatches(Math.ceil((events * shareOf(manner)) / size) * size, size);
-  let next = 0;
+  const calls = sampleBatches(Math.ceil(events / size) * size, size);
+  const endMs = performance.now() + LONGEST_MS;
+  let made = 0;
   const caller = async (): Promise<void> => {
-    for (let call = calls[next++]; call !== undefined; call = calls[next++]) await append(call);
+    for (let call = calls[made]; call !== undefined && performance.now() < endMs; call = calls[made]) {
+      made += 1;
+      await append(call);
+    }
   };
   const seconds = await secondsOf(async () => void (await Promise.all(Array.from({ length: callers }, caller))));
   const name = isShared ? "append" : "append, each call a write of its own";
-  return rate(name, answerer, calls.length * size, seconds, { "per call": size, callers });
+  return rate(name, answerer, made * size, seconds, { "per call": size, callers });
 };
 
 const together = ({ rheo }: Opened): Append => {

@@ -3,8 +3,8 @@ import { retry } from "@rheo/core";
 import { type ConsumerOptions, defineConsumer, supervise } from "@rheo/runtime";
 import { handler } from "@rheo/runtime/handler";
 import pg from "pg";
-import { acked, backlog, GROUP, STREAM } from "../backlog.ts";
-import { type Parameters, type Question, rate, type Scale, secondsOf } from "../question.ts";
+import { backlog, GROUP, STREAM, secondsToAck } from "../backlog.ts";
+import { type Parameters, type Question, rate, type Scale } from "../question.ts";
 import type { Opened, Place, System } from "../systems.ts";
 import { CONCURRENCY } from "./drain.ts";
 
@@ -27,7 +27,7 @@ const drain = async (system: System, { events, acks, handler: given }: Hardship,
   await backlog(opened, { events });
   await opened.rheo.updateGroup(STREAM, GROUP, { retry: { minMs: 1, maxMs: 1 } });
   const after = await before(opened);
-  const all = acked(opened, acks);
+  const taken = secondsToAck(opened.rheo, acks);
   const consumer = defineConsumer({
     stream: STREAM,
     group: GROUP,
@@ -36,7 +36,7 @@ const drain = async (system: System, { events, acks, handler: given }: Hardship,
     concurrency: CONCURRENCY,
   });
   const app = await supervise({ rheo: opened.rheo, consumers: [consumer], stopTimeoutMs: STOP_MS });
-  const seconds = await secondsOf(() => all);
+  const seconds = await taken;
   await app.stop();
   await after();
   await opened.close();
@@ -81,7 +81,7 @@ const question = (
   return {
     name: "hardships",
     title: `drain inline, ${what}`,
-    mostRuns: 3,
+    mostRuns: 2,
     ...more,
     ask: async (system, scale) => {
       const given = hardship(scale);

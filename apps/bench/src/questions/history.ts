@@ -1,7 +1,7 @@
 /** What a long history costs, all of it done with: appending, consuming and reacting at its end. */
 import { defineConsumer, supervise } from "@rheo/runtime";
 import { handler } from "@rheo/runtime/handler";
-import { acked, fill, GROUP, STREAM } from "../backlog.ts";
+import { fill, GROUP, STREAM, secondsToAck } from "../backlog.ts";
 import { Pings } from "../pings.ts";
 import { percentiles, type Question, rate, type Sample, type Scale, secondsOf } from "../question.ts";
 import { type System, tidy } from "../systems.ts";
@@ -26,10 +26,10 @@ const ask = async (system: System, scale: Scale, wanted: number): Promise<readon
     const { at } = payload as { readonly at: number; readonly isPing?: boolean };
     if ((payload as { readonly isPing?: boolean }).isPing === true) pings.note(at);
   });
-  const all = acked(opened, scale.events);
+  const taking = secondsToAck(rheo, scale.events);
   const consumer = defineConsumer({ stream: STREAM, group: GROUP, handler: noted, execution: "inline", concurrency: 64 });
   const app = await supervise({ rheo, consumers: [consumer] });
-  const drained = await secondsOf(() => all);
+  const drained = await taking;
   const count = Math.max(1, Math.round(scale.pings * PINGS_SHARE));
   const taken = await pings.run(count, (at) => rheo.append(STREAM, { payload: { at, isPing: true } }));
   await app.stop();

@@ -50,7 +50,7 @@ const question = (manner: Manner, isRare: boolean): Question => ({
   name: "idle",
   title: `${manner.groups} idle groups on ${manner.partitions} partitions`,
   isRare,
-  mostRuns: 3,
+  mostRuns: 1,
   ask: (system) => ask(system, manner),
 });
 

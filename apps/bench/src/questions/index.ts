@@ -19,6 +19,9 @@ import { recovery } from "./recovery.ts";
 import { runtimeDispatch } from "./runtime-dispatch.ts";
 import { runtimeRebalance } from "./runtime-rebalance.ts";
 import { runtimeRenewal } from "./runtime-renewal.ts";
+import { partitionedTables } from "./scale-out/partitioned-table.ts";
+import { readReplicas } from "./scale-out/read-replica.ts";
+import { redisClusters } from "./scale-out/redis-cluster.ts";
 import { searching } from "./searching.ts";
 import { startup } from "./startup.ts";
 import { storeCosts } from "./store-cost.ts";
@@ -37,6 +40,9 @@ export const QUESTIONS: readonly Question[] = [
   latency,
   latencyLoaded,
   ...crowds,
+  ...redisClusters,
+  ...partitionedTables,
+  ...readReplicas,
   threadDeath,
   recovery,
   startup,

@@ -68,5 +68,6 @@ const ofIdleGroups = async (system: System): Promise<Sample> => {
 export const memoryUse: Question = {
   name: "memory-use",
   title: "memory of events in flight and of idle groups",
+  mostRuns: 1,
   ask: async (system) => [await inFlight(system), await ofIdleGroups(system)],
 };

@@ -84,6 +84,7 @@ const ask = async (system: System, name: string, way: Way, events: number): Prom
 export const pipelineFlow: Question = {
   name: "pipeline",
   title: "a pipeline beside a bare loop",
+  mostRuns: 1,
   ask: async (system, { events }) => {
     const samples: Sample[] = [];
     for (const [name, way] of WAYS) samples.push(await ask(system, name, way, events));

@@ -85,4 +85,4 @@ const ask = async (system: System, { events, pings }: Scale): Promise<readonly S
   return samples;
 };
 
-export const searching: Question = { name: "searching", title: "finding events", ask };
+export const searching: Question = { name: "searching", title: "finding events", mostRuns: 1, ask };

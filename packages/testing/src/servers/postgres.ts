@@ -30,13 +30,22 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** `settings` go to the command line, such as `{ full_page_writes: "off" }`. */
-export const startPostgres = async (settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> => {
+/**
+ * `settings` go to the command line, such as `{ full_page_writes: "off" }`. `replicaOf`: the URL of a server of which it is a standby that
+ * can be read, with its data copied first and then streamed.
+ */
+export const startPostgres = async (
+  settings: Readonly<Record<string, string>> = {},
+  replicaOf: string | null = null,
+): Promise<PostgresServer> => {
   const bin = findBinaries();
   const folder = await mkdtemp(join(tmpdir(), "rheo-postgres-"));
   const data = join(folder, "data");
   if (isRoot()) await chown(folder, UNPRIVILEGED, UNPRIVILEGED);
-  runOnce(join(bin, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"], folder);
+  if (replicaOf === null)
+    runOnce(join(bin, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"], folder);
+  else
+    runOnce(join(bin, "pg_basebackup"), ["-d", replicaOf, "-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync"], folder);
   const port = await freePort();
   const fixed = { listen_addresses: "127.0.0.1", port: String(port), unix_socket_directories: folder, ...settings };
   const args = ["-D", data, ...Object.entries(fixed).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
@@ -118,7 +127,7 @@ const launch = async (command: string, args: readonly string[], cwd: string, por
   let log = "";
   server.stderr?.on("data", (chunk: Buffer) => (log = `${log}${chunk.toString()}`.slice(-4_000)));
   const endMs = performance.now() + START_MS;
-  while (!(log.includes("ready to accept connections") && (await answers(port)))) {
+  while (!(/ready to accept (read-only )?connections/.test(log) && (await answers(port)))) {
     if (server.exitCode !== null || performance.now() > endMs) throw new Error(`PostgreSQL did not start: ${log}`);
     await sleep(20);
   }

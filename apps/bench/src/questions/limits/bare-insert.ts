@@ -28,7 +28,7 @@ const insertAll = async (place: Place, batches: readonly (readonly string[])[]):
 
 /** Small batches are slow: a part of the backlog says enough. */
 const SIZES: readonly (readonly [size: number, share: number])[] = [
-  [1, 0.05],
+  [1, 0.02],
   [100, 1],
   [1_000, 1],
 ];
