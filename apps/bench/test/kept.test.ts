@@ -91,9 +91,9 @@ test("a save leaves no other file behind", async () => {
   expect(await readdir(folder)).toEqual(["results.json"]);
 });
 
-test("the files of a folder are one by another, by name", async () => {
-  await writeKept(join(folder, "b.json"), withAnswer(EMPTY, "drain-inline", ASKED, [sample(2)]));
+test("the files of a folder are one, by name, and the same result of two is one", async () => {
+  await writeKept(join(folder, "b.json"), withAnswer(EMPTY, "drain-inline", ASKED, [sample(2), sample(3, 4)]));
   await writeKept(join(folder, "a.json"), withAnswer(EMPTY, "drain-inline", ASKED, [sample(1)]));
   const all = merged(await readFolder(folder));
-  expect(all.results.map(({ values }) => values)).toEqual([[1], [2]]);
+  expect(all.results.map(({ values }) => values)).toEqual([[1, 2], [3]]);
 });

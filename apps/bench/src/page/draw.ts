@@ -24,7 +24,9 @@ const WIDTH = 860;
 const BAR_HEIGHT = 30;
 const LINES_HEIGHT = 380;
 /** Title above, axis below. */
-const MARGIN = 84;
+const MARGIN = 92;
+/** Of the widest fonts that stand in for the one that is wanted. */
+const LETTER_WIDTH = 7;
 const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 const INK = "#1f2933";
 const FAINT = "#d9dee5";
@@ -33,13 +35,18 @@ const LINE_COLOURS = ["#2563a8", "#d9822b", "#3f8f5b", "#8b5fb0", "#b0413e", "#5
 
 const grouped = (value: number): string => value.toLocaleString("en-US");
 
-/** One under the other, the first on top. */
+/** One under the other, the first on top. On a logarithmic axis they begin at the power of ten below the least. */
 export const drawBars = (title: string, unit: string, bars: readonly Bar[], isLog = false): string => {
   const height = MARGIN + bars.length * BAR_HEIGHT;
+  const least = 10 ** Math.floor(Math.log10(Math.min(...bars.map(({ value }) => value))));
   return draw(height, {
     title: titleOf(title, unit),
-    grid: { left: 12, right: 130, top: 48, bottom: 12, containLabel: true },
-    xAxis: { ...valueAxis(isLog), axisLabel: { color: INK, formatter: grouped } },
+    grid: { left: 24 + widthOf(bars.map(({ label }) => label)), right: 90, top: 62, bottom: 28, outerBoundsMode: "none" },
+    xAxis: {
+      ...valueAxis(isLog),
+      ...(isLog ? { min: least, startValue: least } : {}),
+      axisLabel: { color: INK, formatter: grouped },
+    },
     yAxis: {
       type: "category",
       inverse: true,
@@ -62,14 +69,24 @@ export const drawBars = (title: string, unit: string, bars: readonly Bar[], isLo
   });
 };
 
+/** Room for the longest, whatever font there is: it is not known here. */
+const widthOf = (texts: readonly string[]): number => Math.max(...texts.map(({ length }) => length)) * LETTER_WIDTH;
+
 /** `xName`: what runs along the x axis, on which values are as far apart as their logarithms. */
 export const drawLines = (title: string, unit: string, xName: string, lines: readonly Line[], isLog = false): string => {
   const xs = [...new Set(lines.flatMap(({ points }) => points.map(([x]) => x)))].sort((a, b) => a - b);
   return draw(LINES_HEIGHT, {
     title: titleOf(title, unit),
     color: LINE_COLOURS,
-    legend: { bottom: 4, icon: "roundRect", itemWidth: 14, itemHeight: 4, textStyle: { color: INK, fontSize: 12 } },
-    grid: { left: 12, right: 40, top: 48, bottom: 56, containLabel: true },
+    legend: {
+      bottom: 4,
+      icon: "roundRect",
+      itemWidth: 14,
+      itemHeight: 4,
+      itemGap: 34,
+      textStyle: { color: INK, fontSize: 12 },
+    },
+    grid: { left: 84, right: 40, top: 66, bottom: 70, outerBoundsMode: "none" },
     xAxis: {
       type: "category",
       name: xName,
@@ -99,10 +116,13 @@ const valueAxis = (isLog: boolean): object => ({
 });
 
 const titleOf = (text: string, unit: string): object => ({
-  text: `${text}  {unit|${unit}}`,
+  text,
+  subtext: unit,
   left: 12,
-  top: 12,
-  textStyle: { color: INK, fontSize: 15, fontWeight: 600, rich: { unit: { color: "#6b7785", fontSize: 12 } } },
+  top: 8,
+  itemGap: 6,
+  textStyle: { color: INK, fontSize: 15, fontWeight: 600 },
+  subtextStyle: { color: "#6b7785", fontSize: 12 },
 });
 
 const draw = (height: number, option: EChartsCoreOption): string => {

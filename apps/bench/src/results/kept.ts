@@ -94,11 +94,20 @@ export const withSession = (kept: Kept, session: Session): Kept => ({
   sessions: [...kept.sessions.filter(({ startedAt }) => startedAt !== session.startedAt), session],
 });
 
-/** Several files as one. */
+/** Several files as one: what was asked of the same in more than one is one result. */
 export const merged = (files: readonly Kept[]): Kept => ({
   format: 1,
   sessions: files.flatMap(({ sessions }) => sessions),
   asked: files.flatMap(({ asked }) => asked),
-  results: files.flatMap(({ results }) => results),
-  remarks: files.flatMap(({ remarks }) => remarks),
+  results: joined(files.flatMap(({ results }) => results)),
+  remarks: files.flatMap(({ remarks }) => remarks).reduce(withRemark, EMPTY).remarks,
 });
+
+const joined = (results: readonly Result[]): readonly Result[] => {
+  const byName = new Map<string, Result>();
+  for (const result of results) {
+    const known = byName.get(nameOf(result));
+    byName.set(nameOf(result), { ...result, values: [...(known?.values ?? []), ...result.values] });
+  }
+  return [...byName.values()];
+};
