@@ -1,7 +1,7 @@
 /** A stream with events that a group has not begun, and the end of it. */
 import type { EventInput, Rheo } from "@rheo/core";
 import { SMALL_BYTES, sampleBatches } from "./sample.ts";
-import { type Opened, tidy } from "./systems.ts";
+import { type Opened, type System, tidy } from "./systems.ts";
 
 export const STREAM = "bench";
 export const GROUP = "drain";
@@ -20,6 +20,13 @@ export const countOf = (events: number, bytes: number): number =>
 
 export const callsOf = (events: number, bytes: number): EventInput[][] =>
   sampleBatches(events, Math.max(1, Math.min(CALL_EVENTS, Math.floor(CALL_BYTES / bytes))), bytes);
+
+/** Of a store that keeps all in the heap, at most: more would not fit. */
+const MOST_IN_MEMORY = 1_000_000;
+
+/** Events of a deep backlog or a long history that a store can have. */
+export const depthOf = ({ kind }: System, wanted: number): number =>
+  kind === "memory" ? Math.min(wanted, MOST_IN_MEMORY) : wanted;
 
 export interface Backlog {
   readonly events: number;

@@ -4,7 +4,7 @@ import pc from "picocolors";
 import { endWith } from "./end-with.ts";
 import { type HostName, Hosts } from "./hosts.ts";
 import { describeCommit, describeMachine, describeVersions } from "./machine.ts";
-import { type Comparison, measure } from "./measure.ts";
+import { type Comparison, measure, type Plan } from "./measure.ts";
 import { findNats } from "./nats-host.ts";
 import { NoiseWatch } from "./noise.ts";
 import { isBeside, PEERS, usePeer } from "./peers/index.ts";
@@ -14,7 +14,7 @@ import { QUESTIONS, RUNTIME_QUESTIONS } from "./questions/index.ts";
 import { recovery } from "./questions/recovery.ts";
 import { toTable } from "./report.ts";
 import { readKept } from "./results/file.ts";
-import type { Kept, Remark, Session } from "./results/kept.ts";
+import { EMPTY, type Kept, type Remark, type Session } from "./results/kept.ts";
 import { Ledger } from "./results/ledger.ts";
 import { variation } from "./results/statistics.ts";
 import { KNOWN_STORES, type Store, systemsOf } from "./systems.ts";
@@ -30,7 +30,7 @@ export interface MeasureOptions {
   readonly pings: number;
   readonly deep?: number;
   readonly json?: string;
-  readonly again: boolean;
+  readonly fresh: boolean;
   readonly compare: boolean;
   readonly postgresUrl?: string;
   readonly redisUrl?: string;
@@ -49,48 +49,63 @@ export const measureAll = async (given: readonly Subject[], options: MeasureOpti
   const wanted = options.compare ? PEERS.filter((peer) => isBeside(peer, stores)) : [];
   if (options.compare && wanted.length === 0) command.error("error: --compare goes with postgres and redis");
   const { peers, missing } = present(wanted, options);
-  const startedAt = new Date().toISOString();
   const noise = new NoiseWatch();
-  const before = options.json === undefined || options.again ? null : await readKept(options.json);
+  const before = options.json === undefined || options.fresh ? EMPTY : await readKept(options.json);
   const hosts = hostsOf([...stores, ...peers.map(({ host }) => host)], options);
-  const fixed = { machine: describeMachine(), versions: { ...describeVersions(), ...(await hosts.versions()) } };
-  const sessionNow = (): Session => ({
-    startedAt,
-    endedAt: new Date().toISOString(),
-    commit: describeCommit(),
-    command: ["npm run bench --", ...process.argv.slice(2)].join(" "),
-    ...fixed,
-    noise: noise.read(),
-  });
-  if (before !== null) refuseOther(before, fixed, command);
-  const ledger = new Ledger(before, options.json ?? null, sessionNow);
+  const session = await describeSession(hosts);
+  const refusal = refusalOf(before, session);
+  if (refusal !== null) {
+    await hosts.stop();
+    command.error(`error: ${refusal}; name another file, or add --fresh`);
+  }
+  const now = (): Session => ({ ...session, endedAt: new Date().toISOString(), noise: noise.read() });
+  const ledger = new Ledger(before, options.json ?? null, now);
+  for (const remark of missing) ledger.remark(remark);
   endWith(() => hosts.stop(), options.compare ? (error) => ledger.remark(strayOf(error)) : null);
   try {
-    const questions = chosen(ofRuntime ? RUNTIME_QUESTIONS : QUESTIONS, options);
-    const systems = (await Promise.all(stores.map((store) => systemsOf(store, hosts)))).flat();
-    for (const remark of missing) ledger.remark(remark);
-    if (questions.includes(recovery)) for (const remark of documentedRecoveries(peers)) ledger.remark(remark);
-    const use: Comparison["use"] = (peer, ask) => usePeer(hosts, peer, ask);
-    const comparison = peers.length > 0 ? { peers, use } : null;
-    const { runs, events, pings, deep = options.full ? FULL_DEPTH : USUAL_DEPTH } = options;
-    await measure({ questions, systems, comparison, runs, scale: { events, pings, deep } }, ledger, noise);
+    await measure(await planOf(ofRuntime ? RUNTIME_QUESTIONS : QUESTIONS, stores, peers, options, hosts), ledger, noise);
+    for (const remark of documentedRecoveries(peers, options)) ledger.remark(remark);
     await ledger.save();
-    show(ledger.read(), sessionNow());
+    show(ledger.read(), now());
   } finally {
     await hosts.stop();
   }
 };
 
+/** What does not change while it runs. */
+const describeSession = async (hosts: Hosts): Promise<Omit<Session, "endedAt" | "noise">> => ({
+  startedAt: new Date().toISOString(),
+  commit: describeCommit(),
+  command: ["npm run bench --", ...process.argv.slice(2)].join(" "),
+  machine: describeMachine(),
+  versions: { ...describeVersions(), ...(await hosts.versions()) },
+});
+
+const planOf = async (
+  asked: readonly Question[],
+  stores: readonly Store[],
+  peers: readonly Peer[],
+  options: MeasureOptions,
+  hosts: Hosts,
+): Promise<Plan> => {
+  const { runs, events, pings, deep = options.full ? FULL_DEPTH : USUAL_DEPTH } = options;
+  const use: Comparison["use"] = (peer, ask) => usePeer(hosts, peer, ask);
+  return {
+    questions: chosen(asked, options),
+    systems: (await Promise.all(stores.map((store) => systemsOf(store, hosts)))).flat(),
+    comparison: peers.length > 0 ? { peers, use } : null,
+    runs,
+    scale: { events, pings, deep },
+  };
+};
+
 /** Numbers of two machines, or of two versions, are not to stand in one row. */
-const refuseOther = (before: Kept, now: Pick<Session, "machine" | "versions">, command: Command): void => {
+const refusalOf = (before: Kept, now: Pick<Session, "machine" | "versions">): string | null => {
   const last = before.sessions.at(-1);
-  if (last === undefined) return;
+  if (last === undefined) return null;
+  if (JSON.stringify(last.machine) !== JSON.stringify(now.machine)) return "the results there are of another machine";
   const changed = Object.keys(now.versions).filter((name) => (last.versions[name] ?? now.versions[name]) !== now.versions[name]);
-  const isElsewhere = JSON.stringify(last.machine) !== JSON.stringify(now.machine);
-  if (isElsewhere || changed.length > 0)
-    command.error(
-      `error: the results there are of ${isElsewhere ? "another machine" : `other versions of ${changed.join(", ")}`}; name another file, or add --again`,
-    );
+  return changed.length > 0 ? `the results there are of other versions of ${changed.join(", ")}` : null;
 };
 
 /** With other people's code in the process, an error that nobody waits for is reported, and the run goes on. */
@@ -122,9 +137,11 @@ const chosen = (asked: readonly Question[], { question: names, full }: MeasureOp
 };
 
 /** Beside what was measured of Rheo: minutes and hours are not worth waiting for. */
-const documentedRecoveries = (peers: readonly Peer[]): readonly Remark[] =>
+const documentedRecoveries = (peers: readonly Peer[], { question }: MeasureOptions): readonly Remark[] =>
   peers.flatMap(({ name, version, recovery: text }) =>
-    text === null ? [] : [{ question: "SIGKILL → events elsewhere", system: `${name} ${version}`, text }],
+    text === null || (question.length > 0 && !question.includes(recovery.name))
+      ? []
+      : [{ question: "SIGKILL → events elsewhere", system: `${name} ${version}`, text }],
   );
 
 /** Beyond, a machine is not even enough for small differences to mean something. */

@@ -34,10 +34,14 @@ export const describeVersions = (): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(["libsql", "lmdb", "pg", "ioredis", "mongodb", "piscina"].map((name) => [name, versionOf(name)])),
 });
 
+/** What a run itself changes is not counted as changed. */
+const MEASURED = [":(top)", ":(top,exclude)apps/bench/results", ":(top,exclude)docs"];
+
 /** The commit that is measured, with `+` where files were changed since; "unknown" outside a repository. */
 export const describeCommit = (): string => {
   try {
-    return git("describe", "--always", "--dirty=+", "--exclude", "*");
+    const changed = git("status", "--porcelain", "--untracked-files=no", "--", ...MEASURED);
+    return `${git("rev-parse", "--short", "HEAD")}${changed === "" ? "" : "+"}`;
   } catch {
     return "unknown";
   }

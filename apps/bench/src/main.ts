@@ -39,7 +39,7 @@ const program = new Command("bench")
   .option("--mongo-url <url>", "a MongoDB replica set that is there, instead of a private double")
   .option("--nats-url <url>", "a NATS server with JetStream that is there, instead of a private one")
   .option("--json <file>", "keep the results there as they come; what is there already is not asked again")
-  .option("--again", "ask anew what the file has answers to", false)
+  .option("--fresh", "begin the file anew", false)
   .action((stores: readonly Subject[], options: MeasureOptions, command: Command) => measureAll(stores, options, command));
 
 program

@@ -4,7 +4,7 @@ import type { NoiseWatch } from "./noise.ts";
 import type { Peer, PeerInUse } from "./peers/peer.ts";
 import type { Question, Sample, Scale } from "./question.ts";
 import type { Ledger } from "./results/ledger.ts";
-import type { System } from "./systems.ts";
+import type { Opened, System } from "./systems.ts";
 import { within } from "./within.ts";
 
 /** Peers, and how one is used for one measurement. */
@@ -23,6 +23,7 @@ export interface Plan {
 
 /** One measurement of one system at most, in ms: what got stuck does not hold up the run. */
 const LONGEST_MS = 600_000;
+const CLOSE_MS = 10_000;
 
 /** Something to be asked of somebody. */
 interface Turn {
@@ -43,7 +44,7 @@ export const measure = async (plan: Plan, ledger: Ledger, noise: NoiseWatch): Pr
       tell(`run ${run} of ${plan.runs}: ${question.title}, ${system}`);
       noise.calibrate();
       try {
-        ledger.answer(question.name, asked, await within(LONGEST_MS, ask()));
+        ledger.answer(question.name, asked, await ask());
       } catch (error) {
         failed.add(name);
         ledger.remark({ ...asked, text: `failed: ${String(error)}` });
@@ -57,8 +58,24 @@ export const measure = async (plan: Plan, ledger: Ledger, noise: NoiseWatch): Pr
 const turnsOf = (question: Question, { systems, comparison, scale }: Plan): readonly Turn[] => {
   const ours = systems
     .filter((system) => question.fits?.(system) ?? true)
-    .map((system): Turn => ({ question, system: fullName(system), ask: () => question.ask(system, scale) }));
+    .map((system): Turn => ({ question, system: fullName(system), ask: () => askIn(system, question, scale) }));
   return comparison === null ? ours : [...ours, ...turnsOfPeers(question, comparison, scale)];
+};
+
+/** What a question that failed left open would disturb those after it. */
+const askIn = async (system: System, question: Question, scale: Scale): Promise<readonly Sample[]> => {
+  const places: Opened[] = [];
+  const open = async (): Promise<Opened> => {
+    const opened = await system.open();
+    places.push(opened);
+    return opened;
+  };
+  try {
+    return await within(LONGEST_MS, question.ask({ ...system, open }, scale));
+  } catch (error) {
+    await Promise.allSettled(places.map((opened) => within(CLOSE_MS, opened.close())));
+    throw error;
+  }
 };
 
 const turnsOfPeers = (question: Question, { peers, use }: Comparison, scale: Scale): readonly Turn[] => {

@@ -78,7 +78,7 @@ test("a file of something else is refused", async () => {
 
 test("a ledger leaves its answers in the file as they come, and the next one goes on from there", async () => {
   const file = join(folder, "results.json");
-  const ledger = new Ledger(null, file, () => SESSION);
+  const ledger = new Ledger(EMPTY, file, () => SESSION);
   ledger.answer("drain-inline", ASKED, [sample(10)]);
   await ledger.save();
   const next = new Ledger(await readKept(file), file, () => ({ ...SESSION, startedAt: "2026-01-02T00:00:00.000Z" }));
@@ -87,7 +87,7 @@ test("a ledger leaves its answers in the file as they come, and the next one goe
 });
 
 test("a save leaves no other file behind", async () => {
-  await new Ledger(null, join(folder, "results.json"), () => SESSION).save();
+  await new Ledger(EMPTY, join(folder, "results.json"), () => SESSION).save();
   expect(await readdir(folder)).toEqual(["results.json"]);
 });
 

@@ -42,6 +42,10 @@ const predictDrain = (read: Reader): number | null => {
   return small === null || large === null ? null : 1 / between([300, small], [65_536, large], 4_096);
 };
 
+/** As the runtime's question has them. */
+const HANDLERS = 64;
+const WAIT_MS = 5;
+
 const CHECKS: readonly Check[] = [
   {
     what: "append, 10 per call, from 1 and 1,000",
@@ -66,6 +70,18 @@ const CHECKS: readonly Check[] = [
     unit: "events/s",
     predicted: (read) => drainOf(read, 300),
     measured: (read) => read("drain inline", { bytes: 300, partitions: 16, processes: 1 }),
+  },
+  {
+    what: "2 processes on 4 partitions: twice 1",
+    unit: "events/s",
+    predicted: (read) => twice(read("drain inline", { bytes: 300, partitions: 4, processes: 1 })),
+    measured: (read) => read("drain inline", { bytes: 300, partitions: 4, processes: 2 }),
+  },
+  {
+    what: "handlers that wait 5 ms, 64 at a time: 64 × 1,000 / 5",
+    unit: "events/s",
+    predicted: () => (HANDLERS * 1_000) / WAIT_MS,
+    measured: (read) => read("runtime, inline: waits 5 ms"),
   },
   {
     what: "10 groups: deliveries as of 1",
@@ -95,6 +111,8 @@ const CHECKS: readonly Check[] = [
 
 /** Of the longest that was measured. */
 const longHistory = (read: Reader): number | null => read("drain inline after a history", {});
+
+const twice = (value: number | null): number | null => (value === null ? null : 2 * value);
 
 const timesGroups = (read: Reader): number | null => {
   const one = idleCalls(read, 1);

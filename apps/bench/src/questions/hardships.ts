@@ -3,7 +3,7 @@ import { retry } from "@rheo/core";
 import { type ConsumerOptions, defineConsumer, supervise } from "@rheo/runtime";
 import { handler } from "@rheo/runtime/handler";
 import pg from "pg";
-import { backlog, GROUP, STREAM, secondsToAck } from "../backlog.ts";
+import { backlog, depthOf, GROUP, STREAM, secondsToAck } from "../backlog.ts";
 import { type Parameters, type Question, rate, type Scale } from "../question.ts";
 import type { Opened, Place, System } from "../systems.ts";
 import { CONCURRENCY } from "./drain.ts";
@@ -84,7 +84,7 @@ const question = (
     mostRuns: 2,
     ...more,
     ask: async (system, scale) => {
-      const given = hardship(scale);
+      const given = hardship({ ...scale, deep: depthOf(system, scale.deep) });
       const seconds = await drain(system, given, before);
       return [rate(`drain inline, ${what}`, system, given.acks, seconds, parameters(given))];
     },

@@ -1,18 +1,16 @@
 /** What a long history costs, all of it done with: appending, consuming and reacting at its end. */
 import { defineConsumer, supervise } from "@rheo/runtime";
 import { handler } from "@rheo/runtime/handler";
-import { fill, GROUP, STREAM, secondsToAck } from "../backlog.ts";
+import { depthOf, fill, GROUP, STREAM, secondsToAck } from "../backlog.ts";
 import { Pings } from "../pings.ts";
 import { percentiles, type Question, rate, type Sample, type Scale, secondsOf } from "../question.ts";
 import { type System, tidy } from "../systems.ts";
 
-/** Of a store that keeps all in the heap, at most: more would not fit. */
-const MOST_IN_MEMORY = 1_000_000;
 /** Pings are few here: it is about whether they are slower. */
 const PINGS_SHARE = 0.25;
 
 const ask = async (system: System, scale: Scale, wanted: number): Promise<readonly Sample[]> => {
-  const history = system.kind === "memory" ? Math.min(wanted, MOST_IN_MEMORY) : wanted;
+  const history = depthOf(system, wanted);
   const opened = await system.open();
   const { rheo, place } = opened;
   await rheo.createStream(STREAM);

@@ -1,6 +1,6 @@
 import type { Sample } from "../question.ts";
 import { writeKept } from "./file.ts";
-import { type Asked, EMPTY, type Kept, type Remark, runsOf, type Session, withAnswer, withRemark, withSession } from "./kept.ts";
+import { type Asked, type Kept, type Remark, runsOf, type Session, withAnswer, withRemark, withSession } from "./kept.ts";
 
 /** What this run has been answered so far, and what earlier ones left in its file. */
 export class Ledger {
@@ -8,9 +8,9 @@ export class Ledger {
   readonly #file: string | null;
   readonly #session: () => Session;
 
-  /** `file`: where it is kept as it comes, or null. `session`: the run as it is at this moment. */
-  constructor(kept: Kept | null, file: string | null, session: () => Session) {
-    this.#kept = kept ?? EMPTY;
+  /** `kept`: what is there already. `file`: where it is kept as it comes, or null. `session`: the run as it is at this moment. */
+  constructor(kept: Kept, file: string | null, session: () => Session) {
+    this.#kept = kept;
     this.#file = file;
     this.#session = session;
   }
