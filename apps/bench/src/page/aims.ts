@@ -1,11 +1,9 @@
-/** What Rheo is to reach, and what the results say to it. A shortfall is shown as one. */
-import { show } from "../report.ts";
+/** What Rheo is to reach, and how it is read from the results. */
 import type { Result } from "../results/kept.ts";
 import { median } from "../results/statistics.ts";
 import { medianOf, pick, roleOf, type Wanted } from "./pick.ts";
-import { tableOf } from "./table.ts";
 
-interface Aim {
+export interface Aim {
   readonly what: string;
   /** `least`: the more the better. `most`: the less the better. */
   readonly bound: { readonly least: number } | { readonly most: number };
@@ -59,7 +57,7 @@ const EASY = hard("nothing in the way");
 const IDLE = "append → handler idle";
 const PEERS = ["graphile", "pg-boss", "bullmq on"].map((system) => inline(system));
 
-const AIMS: readonly Aim[] = [
+export const AIMS: readonly Aim[] = [
   {
     what: "PostgreSQL: append in bulk",
     bound: { least: 120_000 },
@@ -167,25 +165,3 @@ const AIMS: readonly Aim[] = [
     reached: worst({ question: "CPU of this process when idle", parameters: { groups: 100, partitions: 1 } }),
   },
 ];
-
-const text = (value: number, unit: Aim["unit"]): string =>
-  unit === "×" ? `${value.toFixed(2)} ×` : `${show(value, unit)} ${unit}`;
-
-export const aimsTable = (results: readonly Result[]): string => {
-  const rows = AIMS.map(({ what, bound, unit, reached }) => {
-    const found = reached(results);
-    const least = "least" in bound;
-    const limit = least ? bound.least : bound.most;
-    const isMet = found !== null && (least ? found >= limit : found <= limit);
-    const verdict = found === null ? "not measured" : isMet ? "reached" : "**short**";
-    return [what, `${least ? "≥" : "≤"} ${text(limit, unit)}`, found === null ? "–" : text(found, unit), verdict];
-  });
-  return tableOf(["what", "aim", "measured", ""], rows, 0);
-};
-
-/** How many of how many measured aims are reached. */
-export const aimsSummary = (results: readonly Result[]): string => {
-  const found = AIMS.map(({ bound, reached }) => ({ bound, value: reached(results) })).filter(({ value: one }) => one !== null);
-  const met = found.filter(({ bound, value: one }) => ("least" in bound ? (one ?? 0) >= bound.least : (one ?? 0) <= bound.most));
-  return `${met.length} of ${found.length} aims that were measured are reached; ${AIMS.length - found.length} were not measured.`;
-};

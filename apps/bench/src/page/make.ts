@@ -1,6 +1,6 @@
 /** The pages: templates whose lines `{{ … }}` are replaced by what was measured. */
 import type { Kept } from "../results/kept.ts";
-import { aimsSummary, aimsTable } from "./aims.ts";
+import { aimsSummary, aimsTable } from "./aims-table.ts";
 import { CHARTS } from "./charts.ts";
 import { checksTable } from "./checks.ts";
 import { machineText, noiseText, remarksTable, sessionsTable, versionsTable } from "./sessions.ts";

@@ -10,7 +10,7 @@ const THREADS = 2;
 
 process.once("disconnect", () => process.exit());
 
-const [url = "", manner = "ack"] = process.argv.slice(2) as [string, Manners]; // as its parent starts it
+const [url, manner] = process.argv.slice(2) as [string, Manners]; // as its parent starts it
 const rheo = await Rheo.open(url);
 
 const noted = handler(async () => {
