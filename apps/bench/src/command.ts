@@ -16,7 +16,7 @@ import { toTable } from "./report.ts";
 import { readKept } from "./results/file.ts";
 import { EMPTY, type Kept, type Remark, type Session } from "./results/kept.ts";
 import { Ledger } from "./results/ledger.ts";
-import { variation } from "./results/statistics.ts";
+import { UNEVEN, variation } from "./results/statistics.ts";
 import { KNOWN_STORES, type Store, systemsOf } from "./systems.ts";
 
 export const RUNTIME = "runtime";
@@ -143,9 +143,6 @@ const documentedRecoveries = (peers: readonly Peer[], { question }: MeasureOptio
       ? []
       : [{ question: "SIGKILL → events elsewhere", system: `${name} ${version}`, text }],
   );
-
-/** Beyond, a machine is not even enough for small differences to mean something. */
-const UNEVEN = 0.05;
 
 const show = (kept: Kept, { machine, versions, noise }: Session): void => {
   const named = Object.entries(versions).map(([name, version]) => `${name} ${version}`);

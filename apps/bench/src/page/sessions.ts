@@ -1,6 +1,6 @@
 /** When, on what and how evenly it was measured. */
 import type { Kept, Remark, Session } from "../results/kept.ts";
-import { deviation, median, variation } from "../results/statistics.ts";
+import { median, UNEVEN, variation } from "../results/statistics.ts";
 import { tableOf } from "./table.ts";
 
 /** What all sessions share, as one line; what they do not, each. */
@@ -44,15 +44,22 @@ const noiseOf = ({ noise }: Session): readonly string[] => {
   ];
 };
 
-/** One line on how much a difference has to be to mean something. */
-export const noiseText = ({ sessions, results }: Kept): string => {
+/** How much a difference has to be to mean something; and a warning where the machine was not fit to tell. */
+export const noiseText = ({ sessions, results }: Kept): string | null => {
   const calibrations = sessions.flatMap(({ noise }) => noise.calibrations);
+  if (calibrations.length === 0) return null;
+  const spread = (Math.max(...calibrations) - Math.min(...calibrations)) / median(calibrations);
+  const calibrated = `The same small piece of work, done ${calibrations.length} times between the measurements, took ± ${percent(variation(calibrations))} (median deviation), ${percent(spread)} from the slowest to the fastest.`;
   const repeated = results.filter(({ values }) => values.length > 1).map(({ values }) => variation(values));
-  const spread = calibrations.length === 0 ? 0 : (Math.max(...calibrations) - Math.min(...calibrations)) / median(calibrations);
-  const calibrated = `The same small piece of work, done ${calibrations.length} times between the measurements, took ± ${percent(deviation(calibrations) / median(calibrations))} (median deviation), ${percent(spread)} from the slowest to the fastest.`;
-  if (repeated.length === 0) return `${calibrated} Each number is of one run: it says little about small differences.`;
-  return `${calibrated} Numbers that were taken more than once differ by ± ${percent(median(repeated))} in the median.`;
+  const differ =
+    repeated.length === 0
+      ? "Each number is of one run: it says little about small differences."
+      : `Numbers that were taken more than once differ by ± ${percent(median(repeated))} in the median.`;
+  return [...(variation(calibrations) > UNEVEN ? [BUSY] : []), `${calibrated} ${differ}`].join("\n\n");
 };
+
+const BUSY =
+  "**The machine was busy with other things while this was measured: these numbers are provisional, and too low.** They show that everything can be asked, and little else.";
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 

@@ -20,6 +20,9 @@ export const variation = (values: readonly number[]): number => {
   return middle === 0 ? 0 : deviation(values) / Math.abs(middle);
 };
 
+/** Beyond this variation of the calibration, a machine is not even enough for its numbers to mean much. */
+export const UNEVEN = 0.05;
+
 export interface Summary {
   readonly median: number;
   readonly min: number;
