@@ -62,6 +62,17 @@ test("a template that names what there is not is refused", () => {
   expect(() => fillTemplate("{{ nonsense }}\n", EMPTY)).toThrow("{{ nonsense }} is not known");
 });
 
+test("a page says how even the machine was, and warns where it was not", () => {
+  const machine = { platform: "linux", cpu: "a processor", cores: 2, memoryGiB: 8 };
+  const session = { startedAt: "then", endedAt: "now", commit: "abc", command: "npm run bench --", machine, versions: {} };
+  const page = (calibrations: readonly number[]): string => {
+    const noise = { loadBefore: 0, loadAfter: 1, stolen: null, calibrations };
+    return fillTemplate("{{ noise }}\n", { ...EMPTY, sessions: [{ ...session, noise }] });
+  };
+  expect(page([100, 101, 99])).toMatch(/^The same small piece of work, done 3 times .* took ± 1\.0 %/);
+  expect(page([100, 50, 20])).toMatch(/^\*\*The machine was busy/);
+});
+
 test("a table has the median, both ends and the deviation of each result of its topics, in their order", () => {
   const other = result("redis", 7, { topic: "append", question: "append", parameters: {}, values: [1, 2, 4] });
   const table = topicTable([result("memory", 5), other], ["append", "drain-inline"]);
