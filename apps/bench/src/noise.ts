@@ -9,7 +9,7 @@ const TEXT = JSON.stringify(sampleEvents(0, 100));
 const CALIBRATION_MS = 20;
 
 /** How often a second the sample is parsed. */
-export const calibrate = (): number => {
+const calibrate = (): number => {
   const startMs = performance.now();
   let done = 0;
   while (performance.now() - startMs < CALIBRATION_MS) {

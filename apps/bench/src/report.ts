@@ -19,7 +19,7 @@ export const showParameters = (parameters: Parameters): string =>
     .map(([name, value]) => `${name} ${typeof value === "number" ? value.toLocaleString("en-US") : value}`)
     .join(", ");
 
-export const labelOf = ({ question, parameters }: Pick<Result, "question" | "parameters">): string =>
+const labelOf = ({ question, parameters }: Pick<Result, "question" | "parameters">): string =>
   [question, showParameters(parameters)].filter((part) => part !== "").join(", ");
 
 /** Columns from the settings to the last. */

@@ -8,7 +8,7 @@ import { type Parameters, type Question, rate, secondsOf } from "../question.ts"
 import { SMALL_BYTES } from "../sample.ts";
 import { type Opened, type System, sharedUrlOf, tidy } from "../systems.ts";
 
-export const THREADS = 2;
+const THREADS = 2;
 export const CONCURRENCY = 64;
 const HANDLER = new URL("../handlers/add.js", import.meta.url);
 /** A slow queue need not be watched to the end of a backlog, in ms. */
