@@ -55,7 +55,7 @@ const worst =
 const hard = (what: string): Wanted => ({ question: `drain inline, ${what}`, system: "postgres" });
 const EASY = hard("nothing in the way");
 const IDLE = "append → handler idle";
-const PEERS = ["graphile", "pg-boss", "bullmq on"].map((system) => inline(system));
+const PEERS = ["graphile", "pg-boss", "bullmq on PostgreSQL"].map((system) => inline(system));
 
 export const AIMS: readonly Aim[] = [
   {
@@ -117,7 +117,7 @@ export const AIMS: readonly Aim[] = [
     what: "Redis: drain inline, beside BullMQ",
     bound: { least: 9 },
     unit: "×",
-    reached: times(inline("redis"), inline("bullmq 6")),
+    reached: times(inline("redis"), inline("bullmq on Redis")),
   },
   {
     what: "Redis: drain inline, beside the raw unfenced loop",

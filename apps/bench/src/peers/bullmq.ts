@@ -105,7 +105,7 @@ export const bullmqOnPostgres: Peer = {
 
 export const bullmqOnRedis: Peer = {
   host: "redis",
-  name: "bullmq",
+  name: "bullmq on Redis",
   version: versionOf("bullmq"),
   settings: {
     append: "addBulk, add",
