@@ -67,7 +67,10 @@ const linesOf = (found: readonly Result[], along: string, as: string | undefined
 const INLINE: Wanted = { question: "drain inline", parameters: PLAIN };
 const THREADS: Row = { question: "drain through 2 threads", parameters: PLAIN, as: "2 threads" };
 const READ: Row = { question: "bare read+cursor", parameters: BARE, as: "bare read and cursor" };
-const PEERS = { postgres: ["graphile", "pg-boss", "bullmq on PostgreSQL", "NATS"], redis: ["bullmq on Redis", "XREADGROUP", "NATS"] } as const;
+const PEERS = {
+  postgres: ["graphile", "pg-boss", "bullmq on PostgreSQL", "NATS"],
+  redis: ["bullmq on Redis", "XREADGROUP", "NATS"],
+} as const;
 const ofPeers = (store: keyof typeof PEERS, row: Wanted): readonly Row[] => PEERS[store].map((system) => ({ ...row, system }));
 const STORES = ["memory", "sqlite", "lmdb", "postgres", "redis"];
 const ofStores = (row: Row, stores: readonly string[] = STORES): readonly Row[] => stores.map((system) => ({ ...row, system }));

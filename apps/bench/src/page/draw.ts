@@ -39,7 +39,7 @@ const grouped = (value: number): string => value.toLocaleString("en-US");
 export const drawBars = (title: string, unit: string, bars: readonly Bar[], isLog = false): string => {
   const height = MARGIN + bars.length * BAR_HEIGHT;
   const least = 10 ** Math.floor(Math.log10(Math.min(...bars.map(({ value }) => value))));
-  return draw(height, {
+  return draw(title, height, {
     title: titleOf(title, unit),
     grid: { left: 24 + widthOf(bars.map(({ label }) => label)), right: 90, top: 62, bottom: 28, outerBoundsMode: "none" },
     xAxis: {
@@ -75,7 +75,7 @@ const widthOf = (texts: readonly string[]): number => Math.max(...texts.map(({ l
 /** `xName`: what runs along the x axis, on which values are as far apart as their logarithms. */
 export const drawLines = (title: string, unit: string, xName: string, lines: readonly Line[], isLog = false): string => {
   const xs = [...new Set(lines.flatMap(({ points }) => points.map(([x]) => x)))].sort((a, b) => a - b);
-  return draw(LINES_HEIGHT, {
+  return draw(title, LINES_HEIGHT, {
     title: titleOf(title, unit),
     color: LINE_COLOURS,
     legend: {
@@ -125,12 +125,14 @@ const titleOf = (text: string, unit: string): object => ({
   subtextStyle: { color: "#6b7785", fontSize: 12 },
 });
 
-const draw = (height: number, option: EChartsCoreOption): string => {
+/** `title`: for those who hear the page. */
+const draw = (title: string, height: number, option: EChartsCoreOption): string => {
   const chart = init(null, null, { renderer: "svg", ssr: true, width: WIDTH, height });
   chart.setOption({ ...option, animation: false, backgroundColor: "#ffffff", textStyle: { fontFamily: FONT } });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return `${svg.replaceAll(POINTER, "")}\n`;
+  const named = svg.replace(/^<svg [^>]*>/, (tag) => `${tag}\n<title>${title}</title>`);
+  return `${named.replaceAll(POINTER, "")}\n`;
 };
 
 /** What is there for a pointer, of which a picture has none; its names count the charts drawn so far. */
