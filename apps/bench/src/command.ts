@@ -61,7 +61,11 @@ export const measureAll = async (given: readonly Subject[], options: MeasureOpti
   const now = (): Session => ({ ...session, endedAt: new Date().toISOString(), noise: noise.read() });
   const ledger = new Ledger(before, options.json ?? null, now);
   for (const remark of missing) ledger.remark(remark);
-  endWith(() => hosts.stop(), options.compare ? (error) => ledger.remark(strayOf(error)) : null);
+  const stop = (): Promise<void> => {
+    ledger.seal();
+    return hosts.stop();
+  };
+  endWith(stop, options.compare ? (error) => ledger.remark(strayOf(error)) : null);
   try {
     await measure(await planOf(ofRuntime ? RUNTIME_QUESTIONS : QUESTIONS, stores, peers, options, hosts), ledger, noise);
     for (const remark of documentedRecoveries(peers, options)) ledger.remark(remark);

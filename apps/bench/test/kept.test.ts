@@ -86,6 +86,21 @@ test("a ledger leaves its answers in the file as they come, and the next one goe
   expect(next.read().sessions).toHaveLength(2);
 });
 
+test("an answer takes the place of what was said of its absence", () => {
+  const failed = withRemark(EMPTY, { ...ASKED, text: "failed: once" });
+  expect(withAnswer(failed, "drain-inline", ASKED, [sample(10)]).remarks).toEqual([]);
+});
+
+test("a ledger that is sealed takes down nothing of what fails while the run is ended", async () => {
+  const file = join(folder, "results.json");
+  const ledger = new Ledger(EMPTY, file, () => SESSION);
+  ledger.seal();
+  ledger.remark({ ...ASKED, text: "failed: the server is gone" });
+  await ledger.save();
+  expect(ledger.read().remarks).toEqual([]);
+  expect(await readdir(folder)).toEqual([]);
+});
+
 test("a save leaves no other file behind", async () => {
   await new Ledger(EMPTY, join(folder, "results.json"), () => SESSION).save();
   expect(await readdir(folder)).toEqual(["results.json"]);

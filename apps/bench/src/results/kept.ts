@@ -64,7 +64,7 @@ export const EMPTY: Kept = { format: 1, sessions: [], asked: [], results: [], re
 const nameOf = ({ question, system, settings, parameters }: Omit<Sample, "unit" | "value">): string =>
   JSON.stringify([question, system, settings, parameters]);
 
-/** With one more run of a question. */
+/** With one more run of a question, in the place of what was said of its absence. */
 export const withAnswer = (kept: Kept, topic: string, asked: Omit<Asked, "runs">, samples: readonly Sample[]): Kept => {
   const results = new Map(kept.results.map((result) => [nameOf(result), result]));
   for (const { value, ...sample } of samples) {
@@ -73,13 +73,14 @@ export const withAnswer = (kept: Kept, topic: string, asked: Omit<Asked, "runs">
   }
   const runs = runsOf(kept, asked) + 1;
   const others = kept.asked.filter((other) => !isSame(other, asked));
-  return { ...kept, asked: [...others, { ...asked, runs }], results: [...results.values()] };
+  const remarks = kept.remarks.filter((remark) => !isSame(remark, asked));
+  return { ...kept, asked: [...others, { ...asked, runs }], results: [...results.values()], remarks };
 };
 
 export const runsOf = (kept: Kept, asked: Omit<Asked, "runs">): number =>
   kept.asked.find((other) => isSame(other, asked))?.runs ?? 0;
 
-const isSame = (one: Omit<Asked, "runs">, other: Omit<Asked, "runs">): boolean =>
+const isSame = (one: Pick<Asked, "question" | "system">, other: Pick<Asked, "question" | "system">): boolean =>
   one.question === other.question && one.system === other.system;
 
 /** With this remark in the place of what was said of the same before. */

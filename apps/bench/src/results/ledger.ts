@@ -7,6 +7,7 @@ export class Ledger {
   #kept: Kept;
   readonly #file: string | null;
   readonly #session: () => Session;
+  #isSealed = false;
 
   /** `kept`: what is there already. `file`: where it is kept as it comes, or null. `session`: the run as it is at this moment. */
   constructor(kept: Kept, file: string | null, session: () => Session) {
@@ -20,11 +21,11 @@ export class Ledger {
   }
 
   answer(topic: string, asked: Omit<Asked, "runs">, samples: readonly Sample[]): void {
-    this.#kept = withAnswer(this.#kept, topic, asked, samples);
+    if (!this.#isSealed) this.#kept = withAnswer(this.#kept, topic, asked, samples);
   }
 
   remark(remark: Remark): void {
-    this.#kept = withRemark(this.#kept, remark);
+    if (!this.#isSealed) this.#kept = withRemark(this.#kept, remark);
   }
 
   /** All of it. */
@@ -32,7 +33,12 @@ export class Ledger {
     return withSession(this.#kept, this.#session());
   }
 
+  /** What fails from now on fails because the run is being ended: nothing more is taken down. */
+  seal(): void {
+    this.#isSealed = true;
+  }
+
   async save(): Promise<void> {
-    if (this.#file !== null) await writeKept(this.#file, this.read());
+    if (this.#file !== null && !this.#isSealed) await writeKept(this.#file, this.read());
   }
 }
