@@ -32,7 +32,7 @@ export interface FileBlock extends At {
   readonly code: string;
 }
 
-export interface ShownBlock extends At {
+interface ShownBlock extends At {
   readonly kind: "shown";
   readonly language: string;
   readonly code: string;
