@@ -9,8 +9,10 @@ import { exchange, renew, resolveOutcome } from "./calls/exchange.ts";
 import * as groups from "./calls/groups.ts";
 import * as leases from "./calls/leases.ts";
 import * as log from "./calls/log.ts";
+import type { EventHistory } from "./calls/operations.ts";
 import * as operations from "./calls/operations.ts";
 import * as reopening from "./calls/reopening.ts";
+import type { Count, EventLineage } from "./calls/search.ts";
 import * as search from "./calls/search.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -301,7 +303,7 @@ export class Rheo implements AsyncDisposable {
    * How many events match, counted up to `most` (1–10,000,000, default 10,000). Without a filter or a time it costs next to nothing.
    * @throws as {@link query}
    */
-  count(stream: AnyStream, query: Omit<Query, "limit" | "order"> & { readonly most?: number } = {}): Promise<search.Count> {
+  count(stream: AnyStream, query: Omit<Query, "limit" | "order"> & { readonly most?: number } = {}): Promise<Count> {
     return search.count(this.#context, stream, query);
   }
 
@@ -334,7 +336,7 @@ export class Rheo implements AsyncDisposable {
     stream: AnyStream,
     eventId: string,
     options: { readonly streams?: readonly string[]; readonly limit?: number } = {},
-  ): Promise<search.EventLineage | null> {
+  ): Promise<EventLineage | null> {
     return search.lineageOf(this.#context, stream, eventId, options);
   }
 
@@ -510,7 +512,7 @@ export class Rheo implements AsyncDisposable {
   }
 
   /** Where every group stands with one event; null when there is no such event. @throws stream_not_found */
-  eventHistory(stream: AnyStream, eventId: string): Promise<operations.EventHistory | null> {
+  eventHistory(stream: AnyStream, eventId: string): Promise<EventHistory | null> {
     return operations.eventHistory(this.#context, stream, eventId);
   }
 
