@@ -1,12 +1,13 @@
 /**
- * The public API as text, one file for each entry point in `api/`, so that a change to it shows in review.
+ * The public API as text in `api/`, one file for each entry point and one for the command line, so that a change to it shows in review.
  * `npm run api` writes the files; with --check it fails where they differ from what is built. `./internal` is no promise and has none.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
+import { commandReport } from "./command-report.mjs";
 import { entryPoints, publicPackages, ROOT } from "./packages.mjs";
 
 const COMMITTED = join(ROOT, "api");
@@ -53,7 +54,7 @@ const configOf = ({ folder, name }, { specifier, types }, reportFolder, reportTe
   });
 };
 
-const writeReports = (reportFolder) => {
+const writeReports = async (reportFolder) => {
   const temporary = mkdtempSync(join(tmpdir(), "rheo-api-"));
   rmSync(reportFolder, { recursive: true, force: true });
   mkdirSync(reportFolder, { recursive: true });
@@ -63,6 +64,7 @@ const writeReports = (reportFolder) => {
         .filter(({ path }) => path !== "./internal")
         .map((entry) => configOf(one, entry, reportFolder, temporary)),
     );
+    writeFileSync(join(reportFolder, "commands.txt"), await commandReport());
     // one program for all takes a fifth of the time of one each
     const compilerState = CompilerState.create(configs[0], {
       additionalEntryPoints: configs.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath),
@@ -87,7 +89,7 @@ const differences = (folder) =>
 if (process.argv.includes("--check")) {
   const folder = mkdtempSync(join(tmpdir(), "rheo-api-"));
   try {
-    writeReports(folder);
+    await writeReports(folder);
     if (differences(folder) !== 0) {
       console.error(OUTDATED);
       process.exitCode = 1;
@@ -95,4 +97,4 @@ if (process.argv.includes("--check")) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-} else writeReports(COMMITTED);
+} else await writeReports(COMMITTED);

@@ -6,6 +6,7 @@ const STEPS = [
   ["format and style", "npx biome check ."],
   ["lint with types", "npx oxlint --type-aware"],
   ["unused code and dependencies", "npx knip"],
+  ["public API", "node scripts/api-report.mjs --check"],
   ["packages", "node scripts/check-packages.mjs"],
 ];
 
