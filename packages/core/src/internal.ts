@@ -22,6 +22,7 @@ export { uuidv7Source } from "./ids.ts";
 export { assignmentStream, retentionStream } from "./internal-streams.ts";
 export { internalsOf, type RheoInternals } from "./internals.ts";
 export { LIMITS } from "./limits.ts";
+export { loadPackage } from "./load-package.ts";
 export { parseName } from "./names.ts";
 export {
   parseBoolean,

@@ -1,7 +1,6 @@
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
 import type { Backend } from "./backend.ts";
 import { RheoError } from "./errors.ts";
+import { loadPackage } from "./load-package.ts";
 import { withoutPasswords } from "./without-passwords.ts";
 
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -19,7 +18,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 /**
  * The backend that a store URL names, from its own package, loaded when needed.
  * @throws invalid_option - an unknown scheme
- * @throws unsupported - the package is not installed
+ * @throws unsupported - the package is not installed, or the client of the store that it needs
  */
 export const backendFromUrl = async (url: string): Promise<Backend> => {
   const scheme = /^([a-z][a-z+]*):/.exec(url)?.[1] ?? "";
@@ -31,31 +30,9 @@ export const backendFromUrl = async (url: string): Promise<Backend> => {
       `A store URL starts with one of ${known.join(" ")}; got ${JSON.stringify(withoutPasswords(String(url)).slice(0, 30))}.`,
     );
   }
-  const module = await load(name);
+  const module = await loadPackage(name);
   const fromUrl: unknown = Reflect.get(module, "fromUrl");
   if (typeof fromUrl !== "function")
     throw new RheoError("unsupported", `The installed ${name} cannot be opened by URL; update it.`);
   return fromUrl(url) as Backend; // what the packages above export
 };
-
-/** Beside this package, else from the working directory: strict package managers show a package only its own dependencies. */
-const load = async (name: string): Promise<object> => {
-  try {
-    return await import(name);
-  } catch (error) {
-    if (!isMissing(error, name)) throw error;
-  }
-  try {
-    const path = createRequire(`${process.cwd()}/`).resolve(name);
-    return await import(pathToFileURL(path).href);
-  } catch (cause) {
-    if (!isMissing(cause, name)) throw cause;
-    throw new RheoError("unsupported", `${name} is not installed. Run: npm install ${name}`, {}, { cause });
-  }
-};
-
-const isMissing = (error: unknown, name: string): boolean =>
-  error instanceof Error &&
-  "code" in error &&
-  (error.code === "ERR_MODULE_NOT_FOUND" || error.code === "MODULE_NOT_FOUND") &&
-  error.message.includes(name);

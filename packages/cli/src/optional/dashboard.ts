@@ -1,5 +1,5 @@
 import type { Rheo } from "@rheo/core";
-import { loadOptional } from "./load.ts";
+import { loadPackage } from "@rheo/core/internal";
 
 /** What is used of `@rheo/dashboard`. */
 export interface DashboardModule {
@@ -12,4 +12,4 @@ export interface DashboardModule {
 }
 
 /** @throws unsupported - it is not installed */
-export const loadDashboard = async (): Promise<DashboardModule> => (await loadOptional("@rheo/dashboard")) as DashboardModule; // by its name
+export const loadDashboard = async (): Promise<DashboardModule> => (await loadPackage("@rheo/dashboard")) as DashboardModule; // by its name

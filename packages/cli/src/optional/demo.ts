@@ -1,4 +1,4 @@
-import { loadOptional } from "./load.ts";
+import { loadPackage } from "@rheo/core/internal";
 
 /** What is used of `@rheo/demo`. */
 export interface DemoModule {
@@ -7,4 +7,4 @@ export interface DemoModule {
 }
 
 /** @throws unsupported - it is not installed */
-export const loadDemo = async (): Promise<DemoModule> => (await loadOptional("@rheo/demo")) as DemoModule; // by its name
+export const loadDemo = async (): Promise<DemoModule> => (await loadPackage("@rheo/demo")) as DemoModule; // by its name
