@@ -1,5 +1,14 @@
 /** What a user's program says to each package, under the strictest options. */
-import { type Backend, defineStream, type Event, FrozenClock, type Lease, Rheo, RheoError, type StandardSchema } from "@rheo/core";
+import {
+  type Backend,
+  defineStream,
+  type Event,
+  FrozenClock,
+  type Lease,
+  Rheo,
+  RheoError,
+  type StandardSchema,
+} from "@rheo/core";
 import { createDashboard, type Dashboard } from "@rheo/dashboard";
 import { lmdb } from "@rheo/lmdb";
 import { memory } from "@rheo/memory";

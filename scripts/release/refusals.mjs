@@ -1,0 +1,46 @@
+/** Why no release can be made from what is here; each with what to do about it. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../packages.mjs";
+import { attempt, capture } from "./step.mjs";
+
+export const refusals = (packages) =>
+  [dirty, branch, behind, nothing, () => unplaced(packages), audit].map((ask) => ask()).filter((reason) => reason !== null);
+
+const dirty = () =>
+  capture(ROOT, "git", "status", "--porcelain") === ""
+    ? null
+    : "the working tree is not clean; commit or stash what git status lists";
+
+const branch = () => {
+  const name = capture(ROOT, "git", "branch", "--show-current");
+  return name === "main" ? null : `this is the branch ${name || "of no name"}; releases are made from main`;
+};
+
+const behind = () => {
+  if (!attempt(ROOT, "git", "fetch", "--quiet", "origin", "main").ok)
+    return "main of the remote origin cannot be fetched, so it is not known whether this is the newest";
+  return capture(ROOT, "git", "rev-parse", "HEAD") === capture(ROOT, "git", "rev-parse", "FETCH_HEAD")
+    ? null
+    : "this is not what origin has as main; pull or push first";
+};
+
+const nothing = () => {
+  const changes = readdirSync(join(ROOT, ".changeset")).filter((name) => name.endsWith(".md") && name !== "README.md");
+  return changes.length > 0 ? null : "there is nothing to release; npx changeset describes a change";
+};
+
+const unplaced = (packages) => {
+  const names = packages.filter(({ manifest }) => manifest.repository === undefined).map(({ name }) => name);
+  return names.length === 0
+    ? null
+    : `npm proves where a package was built by the repository in its package.json, which these lack: ${names.join(" ")}`;
+};
+
+const audit = () => {
+  const { ok, text } = attempt(ROOT, "npm", "audit", "--loglevel", "error");
+  if (ok) return null;
+  return /audit endpoint returned an error/.test(text)
+    ? "the registry here does not answer npm audit; run it where it does"
+    : `npm audit found something:\n${text}`;
+};
