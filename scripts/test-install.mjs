@@ -106,6 +106,9 @@ try {
     if (major === ownMajor) types(project);
     await uses(project, major);
   }
+} catch (error) {
+  console.error(`${error.message}\n${error.cause?.message ?? error.stack}`);
+  process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const CONSUMER = fileURLToPath(new URL("./consumer/", import.meta.url));
 /** Long enough for a machine that does much else. */
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 600_000;
 
 /** @param binary - of the Node that runs npm and all else in the project */
 export const createProject = (folder, binary) => {
