@@ -72,8 +72,8 @@ try {
   if (flags.quick) console.log("left out, as --quick says: checks, tests, installs");
   dryPublish();
   const tag = `v${versionOf()}`;
-  step(copy, "commits", "git", "add", "--all");
-  capture(copy, "git", "commit", "--quiet", "-m", `Version ${versionOf()}`);
+  capture(copy, "git", "add", "--all");
+  step(copy, "commits", "git", "commit", "--quiet", "-m", `Version ${versionOf()}`);
   step(copy, `tags ${tag}`, "git", "tag", "--annotate", tag, "-m", tag);
   console.log(`\n${capture(copy, "git", "show", "--stat", "--format=%s", "HEAD")}`);
   if (flags.prepare) bringHere(tag);

@@ -1,11 +1,13 @@
 /** Why no release can be made from what is here; each with what to do about it. */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../packages.mjs";
 import { attempt, capture } from "./step.mjs";
 
 export const refusals = (packages) =>
-  [dirty, branch, behind, nothing, () => unplaced(packages), audit].map((ask) => ask()).filter((reason) => reason !== null);
+  [dirty, branch, behind, nothing, () => tooEarly(packages), () => unplaced(packages), audit]
+    .map((ask) => ask())
+    .filter((reason) => reason !== null);
 
 const dirty = () =>
   capture(ROOT, "git", "status", "--porcelain") === ""
@@ -25,9 +27,23 @@ const behind = () => {
     : "this is not what origin has as main; pull or push first";
 };
 
-const nothing = () => {
-  const changes = readdirSync(join(ROOT, ".changeset")).filter((name) => name.endsWith(".md") && name !== "README.md");
-  return changes.length > 0 ? null : "there is nothing to release; npx changeset describes a change";
+const changesets = () => {
+  const folder = join(ROOT, ".changeset");
+  const names = readdirSync(folder).filter((name) => name.endsWith(".md") && name !== "README.md");
+  return names.map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
+};
+
+const nothing = () => (changesets().length > 0 ? null : "there is nothing to release; npx changeset describes a change");
+
+/** While 0.x a breaking change is a minor one; a major one would make 1.0.0 of all packages. */
+const tooEarly = (packages) => {
+  if (!packages.every(({ manifest }) => manifest.version.startsWith("0."))) return null;
+  const names = changesets()
+    .filter(({ text }) => /^["'].+["']: major$/m.test(text))
+    .map(({ name }) => name);
+  return names.length === 0
+    ? null
+    : `while 0.x a breaking change is a minor one (docs/versioning.md), and these say major: ${names.join(" ")}`;
 };
 
 const unplaced = (packages) => {
