@@ -1,20 +1,22 @@
 import { createRequire } from "node:module";
-import { isAbsolute } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { RheoError } from "./errors.ts";
 
 /**
- * A package that is installed by those who want it: beside this one, else from the working directory, because strict package managers
- * show a package only its own dependencies.
+ * A package that is installed by those who want it: beside this one, else from where the program's main file lies, else from the working
+ * directory, because strict package managers show a package only its own dependencies.
  * @throws unsupported - it is not installed, or a package that it needs beside it is not; the message says what to run
  */
 export const loadPackage = async (name: string): Promise<object> => {
-  const module = (await importIfThere(name, () => name)) ?? (await importIfThere(name, () => fromHere(name)));
-  if (module === null) throw new RheoError("unsupported", `${name} is not installed. Run: npm install ${name}`);
-  return module;
+  const files = [process.argv[1] ?? "", join(process.cwd(), "main.js")].filter((file) => isAbsolute(file));
+  const places = [() => name, ...files.map((file) => () => pathToFileURL(createRequire(file).resolve(name)).href)];
+  for (const place of places) {
+    const module = await importIfThere(name, place);
+    if (module !== null) return module;
+  }
+  throw new RheoError("unsupported", `${name} is not installed. Run: npm install ${name}`);
 };
-
-const fromHere = (name: string): string => pathToFileURL(createRequire(`${process.cwd()}/`).resolve(name)).href;
 
 const importIfThere = async (name: string, where: () => string): Promise<object | null> => {
   try {
