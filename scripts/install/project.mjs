@@ -42,7 +42,7 @@ export const createProject = (folder, binary) => {
 
 /** The given Node is found first, and nothing of an `npm run` around this one is. */
 const environment = (binary) => {
-  const entries = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|CI$)/i.test(name));
+  const entries = Object.entries(process.env).filter(([name]) => !/^(npm_.*|NODE_OPTIONS|NODE_PATH|CI)$/i.test(name));
   const own = Object.fromEntries(entries);
   return { ...own, NO_COLOR: "1", PATH: `${dirname(binary)}${delimiter}${process.env.PATH}` };
 };
