@@ -24,7 +24,12 @@ const rowsOf = (page: string): string[][] =>
   page
     .split("\n")
     .filter((line) => line.startsWith("| ") && !line.startsWith("|---"))
-    .map((line) => line.slice(1, -1).split(/(?<!\\)\|/).map((cell) => cell.trim()));
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim()),
+    );
 
 const quoted = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
 
@@ -64,10 +69,7 @@ describe("the page on configuration", () => {
     supervise: [
       ["", () => supervise(anything(NONSENSE))],
       ["restart.", () => supervise(anything({ restart: NONSENSE }))],
-      [
-        "resourceLimits.",
-        (rheo) => supervise(anything({ rheo, consumers: [consumer({})], resourceLimits: NONSENSE })),
-      ],
+      ["resourceLimits.", (rheo) => supervise(anything({ rheo, consumers: [consumer({})], resourceLimits: NONSENSE }))],
     ],
     superviseProcesses: [
       ["", () => superviseProcesses(anything(NONSENSE))],
@@ -119,7 +121,9 @@ describe("the page on configuration", () => {
   });
 
   test("lists options of nothing that is not held to the code here", async () => {
-    const owners = new Set(rowsOf(await read("configuration.md")).flatMap(([of = "", ...rest]) => (rest.length === 4 ? quoted(of) : [])));
+    const owners = new Set(
+      rowsOf(await read("configuration.md")).flatMap(([of = "", ...rest]) => (rest.length === 4 ? quoted(of) : [])),
+    );
     expect([...owners].sort()).toEqual([...Object.keys(PROBES), "defineConfig"].sort());
   });
 });

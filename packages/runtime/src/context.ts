@@ -1,7 +1,10 @@
+import type { LeaseRef } from "@rheo/core";
 import type { BatchContext, HandlerContext, Logger } from "./handler.ts";
 
 /** What the contexts of one consumer in one thread share. */
 export interface ContextOwner {
+  readonly stream: string;
+  readonly group: string;
   readonly value: unknown;
   readonly logger: Logger;
   /** Null: none. */
@@ -41,6 +44,12 @@ export class DeliveryContext implements HandlerContext {
 
   get logger(): Logger {
     return this.#owner.logger;
+  }
+
+  get lease(): LeaseRef {
+    const { stream, group } = this.#owner;
+    const { partition, sequence, token, attempt } = this;
+    return { stream, group, partition, sequence, token, attempt };
   }
 
   get deadline(): Date | null {

@@ -2,7 +2,7 @@
  * What a handler module imports: tiny, and safe in a worker thread. At run time it holds nothing of the supervisor, the pool or
  * a backend.
  */
-import type { Event, Json, StreamDefinition } from "@rheo/core";
+import type { Event, Json, LeaseRef, StreamDefinition } from "@rheo/core";
 
 export { ack, type Event, type Json, type Outcome, reject, release, retry } from "@rheo/core";
 
@@ -22,6 +22,11 @@ export interface HandlerContext<Setup = unknown> {
   readonly token: number;
   readonly partition: number;
   readonly sequence: number;
+  /**
+   * Names the lease, so that a handler can settle it in a transaction of its own: `rheo.ack(context.lease, { transaction })` (T8). What
+   * the runtime then says of the delivery changes nothing any more (F4).
+   */
+  readonly lease: LeaseRef;
   /** Aborted when the lease is lost, the handler has timed out, or a drain has run out of time. */
   readonly signal: AbortSignal;
   /** When the handler times out, by the clock of its thread; null without `timeoutMs`. */

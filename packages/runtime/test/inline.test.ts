@@ -43,6 +43,17 @@ describe("inline handlers", () => {
     });
   });
 
+  test("may settle their own lease, as in a transaction of theirs; it is settled once (T8 F4)", async () => {
+    await using rheo = await openOrders({ payloads: numbers(3) });
+    const [settled, failed] = [record(rheo, "lease.settled"), record(rheo, "handler.failed")];
+    const own = handler((_event, { lease }) => rheo.ack(lease));
+    await using app = await supervise({ rheo, consumers: [{ ...consumer, handler: own }] });
+    await caughtUp(rheo);
+    await app.stop();
+    expect(settled.reduce((sum, { acked }) => sum + acked, 0)).toBe(3);
+    expect(failed).toEqual([]);
+  });
+
   test("run at most `concurrency` at once", async () => {
     await using rheo = await openOrders({ payloads: numbers(50) });
     let running = 0;

@@ -24,6 +24,21 @@ describe("handlers in worker threads", () => {
     ]);
   });
 
+  test("are given the names of their lease, by which it can be settled from anywhere", async () => {
+    await using rheo = await openOrders({ payloads: actions("ack", "tellLease") });
+    await using _app = await supervise({ rheo, threads: 1, consumers: [consumer] });
+    await caughtUp(rheo);
+    const [letter] = await rheo.deadLetters("orders", "g");
+    expect(JSON.parse(letter?.reason ?? "{}")).toMatchObject({
+      stream: "orders",
+      group: "g",
+      partition: 0,
+      sequence: 2,
+      attempt: 1,
+    });
+    expect(JSON.parse(letter?.reason ?? "{}").token).toBeGreaterThan(0);
+  });
+
   for (const [how, action] of [
     ["process.exit(0)", { do: "exit", code: 0 }],
     ["process.exit(1)", { do: "exit", code: 1 }],

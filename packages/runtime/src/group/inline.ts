@@ -258,11 +258,14 @@ export class InlineRunner implements Runner {
   }
 
   #ownerWith(value: unknown): ContextOwner {
-    const { clock } = this.#host.internals;
+    const { consumer, internals, logger } = this.#host;
+    const { clock } = internals;
     return {
+      stream: consumer.stream,
+      group: consumer.group,
       value,
-      logger: this.#host.logger,
-      timeoutMs: this.#host.consumer.timeoutMs,
+      logger,
+      timeoutMs: consumer.timeoutMs,
       now: () => clock.now(),
       extend: (context, ms) => this.#extend(context, ms),
     };

@@ -246,11 +246,11 @@ export class ThreadRunner implements Runner, Feeder {
   }
 
   #open({ places, batches }: Load, limit: number, suspect: Suspect | null): void {
-    const { stream, timeoutMs } = this.#host.consumer;
+    const { stream, group, timeoutMs } = this.#host.consumer;
     const isTimed = this.#host.times.isHeard;
     if (suspect === null) this.#host.started(places.length);
     const opened = this.#slots.open(
-      { module: this.#module, stream, limit, isRun: this.#isRun, timeoutMs },
+      { module: this.#module, stream, group, limit, isRun: this.#isRun, timeoutMs },
       { ...pack(places), batches, hungryAt: this.#hungryAt(), isTimed },
     );
     const session = new Session(opened, limit, this.#monotonic(), suspect);

@@ -59,6 +59,7 @@ export interface SessionTask {
   readonly id: number;
   readonly module: string;
   readonly stream: string;
+  readonly group: string;
   /** Handlers at once. */
   readonly limit: number;
   /** Each batch is a run, so that its outcomes count as far as the first that is not an ack. */

@@ -49,6 +49,8 @@ export class ThreadSession {
     this.#host = host;
     this.#decode = decoderOf(host.handler.stream ?? task.stream);
     this.#owner = {
+      stream: task.stream,
+      group: task.group,
       value: host.value,
       logger: console,
       timeoutMs: task.timeoutMs,
