@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Page, readPage, runPage } from "@rheo/cli/internal";
-import { findRedis, startPostgres, startRedis } from "@rheo/testing/servers";
+import { findRedis, startMongo, startPostgres, startRedis } from "@rheo/testing/servers";
 import { afterEach, describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -33,8 +33,9 @@ interface Server {
 
 /** What `<!-- needs: … -->` asks for. @throws when its binaries are not to be had */
 const SERVERS: Readonly<Record<string, () => Promise<Server>>> = {
+  mongo: () => startMongo(),
   postgres: () => startPostgres({ fsync: "off" }),
-  redis: () => startRedis(),
+  redis: () => startRedis({ settings: { appendonly: "yes" } }), // as it should be run: else Rheo warns
 };
 
 /** Why a page cannot be run here; null when it can. Where CI says that everything is there, its start fails instead. */

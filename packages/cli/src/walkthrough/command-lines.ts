@@ -4,7 +4,9 @@ import { PageError } from "./page-error.ts";
 /** A line of a block of commands. */
 export type CommandLine =
   | { readonly kind: "run"; readonly program: "node" | "rheo"; readonly args: readonly string[]; readonly text: string }
-  | { readonly kind: "export"; readonly name: string; readonly value: string };
+  | { readonly kind: "export"; readonly name: string; readonly value: string }
+  /** `export NAME=$OTHER`: the value that the other variable has then. */
+  | { readonly kind: "export"; readonly name: string; readonly from: string };
 
 /** @throws PageError - it is more than these few commands */
 export const commandLines = (code: string): readonly CommandLine[] =>
@@ -15,6 +17,8 @@ export const commandLines = (code: string): readonly CommandLine[] =>
     .map(commandLine);
 
 const commandLine = (text: string): CommandLine => {
+  const [, copy, from] = /^export ([A-Za-z_]\w*)="?\$([A-Za-z_]\w*)"?$/.exec(text) ?? [];
+  if (copy !== undefined && from !== undefined) return { kind: "export", name: copy, from };
   const words = wordsOf(text);
   const [program, ...args] = words[0] === "npx" ? words.slice(1) : words;
   if (program === "node" || program === "rheo") return { kind: "run", program, args, text };

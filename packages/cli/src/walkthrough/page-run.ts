@@ -84,7 +84,7 @@ export class PageRun implements AsyncDisposable {
     let whole: Outcome = { output: "", code: 0, difference: null };
     for (const command of commands) {
       if (command.kind === "export") {
-        this.#env[command.name] = command.value;
+        this.#env[command.name] = "from" in command ? this.#env[command.from] : command.value;
         continue;
       }
       const args = command.program === "rheo" ? [RHEO, ...command.args] : command.args;
