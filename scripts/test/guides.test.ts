@@ -165,52 +165,10 @@ test("each promise of the page on guarantees names a test that is there", async 
   expect(missing).toEqual([]);
 });
 
-describe("links", () => {
-  /** As GitHub makes it of a heading. */
-  const anchorOf = (heading: string): string =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[`*]|\[|\]\([^)]*\)/g, "")
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .trim()
-      .replaceAll(" ", "-");
-
-  const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```/gms, "").replaceAll(/`[^`\n]*`/g, "");
-
-  const pages = async (folder: string): Promise<string[]> => {
-    const entries = await readdir(folder, { withFileTypes: true });
-    const found = entries.map((entry) => {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) return pages(path);
-      return entry.name.endsWith(".md") ? [path] : [];
-    });
-    return (await Promise.all(found)).flat();
-  };
-
-  const brokenLinks = async (page: string): Promise<string[]> => {
-    const text = withoutCode(await readFile(page, "utf8"));
-    const broken: string[] = [];
-    for (const [, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^[a-z]+:/.test(target)) continue;
-      const [path = "", anchor = ""] = target.split("#");
-      const file = path === "" ? page : resolve(dirname(page), path);
-      const linked = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => (error.code === "EISDIR" ? "" : null));
-      const anchors = [...(linked ?? "").matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => anchorOf(heading));
-      if (linked === null || (anchor !== "" && !anchors.includes(anchor))) broken.push(target);
-    }
-    return broken;
-  };
-
-  test("in the docs and READMEs lead somewhere", async () => {
-    const all = [
-      join(root, "README.md"),
-      join(root, "CONTRIBUTING.md"),
-      ...(await pages(docs)),
-      ...["packages/cli", "packages/rheo", "packages/pipeline", "packages/telemetry", "packages/testing"].map((home) =>
-        join(root, home, "README.md"),
-      ),
-    ];
-    const broken = await Promise.all(all.map(async (page) => [page.slice(root.length), await brokenLinks(page)] as const));
-    expect(broken.filter(([, targets]) => targets.length > 0)).toEqual([]);
-  });
+test("the page on production names each alert once, and none that is not there", async () => {
+  const rules = await readFile(join(root, "packages/telemetry/alerts/rheo.yml"), "utf8");
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name).sort();
+  const [, section = ""] = (await read("production.md")).split("\n## Alerts\n");
+  const [table = ""] = section.split("\n## ");
+  expect(quoted(table).filter((name) => /^Rheo[A-Z]/.test(name)).sort()).toEqual(alerts);
 });
