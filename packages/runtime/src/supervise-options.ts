@@ -56,8 +56,8 @@ export interface SuperviseSettings {
   readonly logger: Logger;
 }
 
-const NAMES = [
-  "rheo",
+/** What a config takes, too. */
+export const WORK_NAMES = [
   "consumers",
   "retention",
   "threads",
@@ -76,12 +76,17 @@ const STOP_TIMEOUT_MS = 10_000;
 
 /** @throws invalid_option, invalid_name */
 export const parseSuperviseOptions = (options: SuperviseOptions): SuperviseSettings => {
-  const raw = parseOptions("supervise", options, NAMES);
+  const raw = parseOptions("supervise", options, ["rheo", ...WORK_NAMES]);
+  return { rheo: parseRheo(raw.rheo), ...parseWork("", raw), ...parseManner(raw) };
+};
+
+/** How it is run, whatever it is. @throws invalid_option */
+export const parseManner = (
+  raw: Partial<Record<(typeof WORK_NAMES)[number], unknown>>,
+): Omit<SuperviseSettings, "rheo" | "consumers" | "retention"> => {
   const restart = parseOptions("restart", raw.restart, ["minMs", "maxMs"]);
   const threads = Math.min(DEFAULT_MAX_THREADS, Math.max(2, availableParallelism() - 1));
   return {
-    rheo: parseRheo(raw.rheo),
-    ...parseWork("", raw),
     threads: parseNumber("threads", raw.threads, { min: 1, max: MAX_THREADS, fallback: threads }),
     strategy: parseChoice("strategy", raw.strategy, ["one_for_one", "one_for_all", "rest_for_one"], "one_for_one"),
     maxRestarts: parseNumber("maxRestarts", raw.maxRestarts, { min: 0, max: 1_000, fallback: DEFAULT_RESTART.maxRestarts }),

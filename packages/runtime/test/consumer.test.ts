@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { defineStream, RheoError } from "@rheo/core";
-import { defineConsumer, supervise } from "@rheo/runtime";
+import { defineConfig, defineConsumer, supervise } from "@rheo/runtime";
 import { handler } from "@rheo/runtime/handler";
 import { describe, expect, test } from "vitest";
 import { openOrders } from "./store.ts";
@@ -120,4 +120,20 @@ describe("supervise refuses", () => {
 test("handler() refuses what is no function", () => {
   expect(() => handler(5 as never)).toThrow(TypeError);
   expect(() => handler(() => undefined, { setup: 5 as never })).toThrow(TypeError);
+});
+
+test("a config is checked where it is defined: names, and values of what is run and how", () => {
+  const refused = (more: object): string => {
+    try {
+      defineConfig({ consumers: [options], ...more });
+    } catch (error) {
+      if (RheoError.is(error, "invalid_option")) return error.message;
+      throw error;
+    }
+    return "taken";
+  };
+  expect(refused({ threads: 2, restart: { minMs: 5 } })).toBe("taken");
+  expect(refused({ thread: 2 })).toMatch(/^The config: unknown option "thread"\. Known: store, observe, consumers, /);
+  expect(refused({ threads: 0 })).toMatch(/^threads is a whole number from 1 to 256; got 0\./);
+  expect(refused({ restart: { wait: 5 } })).toMatch(/^restart: unknown option "wait"/);
 });

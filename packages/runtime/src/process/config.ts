@@ -1,6 +1,7 @@
 import { type Rheo, RheoError } from "@rheo/core";
+import { parseOptions } from "@rheo/core/internal";
 import type { Supervisor } from "../supervise.ts";
-import { parseWork, type SuperviseOptions } from "../supervise-options.ts";
+import { parseManner, parseWork, type SuperviseOptions, WORK_NAMES } from "../supervise-options.ts";
 
 /** Somebody who looks on, such as the metrics of `@rheo/telemetry`. */
 export interface Observer {
@@ -25,8 +26,7 @@ export interface AppConfig extends Omit<SuperviseOptions, "rheo"> {
 }
 
 /**
- * Types and checks the default export of a config module. Starts nothing and opens nothing. What `supervise` takes is checked
- * further when it starts.
+ * Types and checks the default export of a config module. Starts nothing and opens nothing.
  *
  * ```ts
  * export default defineConfig({ store: "sqlite:./events.db", consumers: [risk, billing], threads: 4 });
@@ -59,5 +59,6 @@ export const parseConfig = (value: unknown, what: string): AppConfig => {
       `${what}: each process opens the store itself. Instead of rheo, give store: () => Rheo.open(…).`,
       { path: "rheo" },
     );
+  parseManner(parseOptions(what, value, ["store", "observe", ...WORK_NAMES]));
   return Object.freeze({ ...value, ...parseWork(`${what}: `, value) });
 };
