@@ -50,8 +50,10 @@ describe("the page on configuration", () => {
     ],
     supervise: [
       ["", () => supervise(NONSENSE)],
-      ["restart.", () => supervise(anything({ restart: NONSENSE }))],
-      ["resourceLimits.", (rheo) => supervise(anything({ rheo, consumers: [consumer({})], resourceLimits: NONSENSE }))],
+      ...["restart", "resourceLimits"].map(
+        (part) =>
+          [`${part}.`, (rheo: Rheo) => supervise(anything({ rheo, consumers: [consumer({})], [part]: NONSENSE }))] as const,
+      ),
     ],
     superviseProcesses: [
       ["", () => superviseProcesses(NONSENSE)],
