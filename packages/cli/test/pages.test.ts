@@ -48,6 +48,11 @@ describe("commands", () => {
     ];
     expect(differences(await run(...page))).toEqual([null, null]);
   });
+  test("have a variable that is given another's value", async () => {
+    const name = block("js", "// file: name.mjs", "console.log(process.env.NAME);");
+    const ran = await run(name, block("sh", "export OTHER='a b'", "export NAME=$OTHER", "node name.mjs"), block("text", "a b"));
+    expect(differences(ran)).toEqual([null]);
+  });
   test("have those exported below a command of the same block from then on", async () => {
     const name = block("js", "// file: name.mjs", "console.log(process.env.NAME);");
     const ran = await run(name, block("sh", "node name.mjs", "export NAME=b"), block("sh", "node name.mjs"), block("text", "b"));
