@@ -26,9 +26,9 @@ export default defineConfig({
       project("pipeline", ["packages/pipeline/test/**/*.test.ts"], 60_000),
       project("telemetry", ["packages/telemetry/test/**/*.test.ts"], 60_000),
       project("cli", ["packages/cli/test/**/*.test.ts", "packages/rheo/test/**/*.test.ts"], 120_000),
-      project("demo", ["apps/*/test/**/*.test.ts"], 60_000),
+      project("demo", ["apps/!(site)/test/**/*.test.ts"], 60_000),
       project("examples", ["examples/test/**/*.test.ts"], 180_000),
-      project("docs", ["scripts/test/**/*.test.ts"], 120_000),
+      project("docs", ["scripts/test/**/*.test.ts", "apps/site/test/**/*.test.ts"], 120_000),
     ],
   },
 });

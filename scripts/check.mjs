@@ -7,6 +7,7 @@ const STEPS = [
   ["lint with types", "npx oxlint --type-aware"],
   ["unused code and dependencies", "npx knip"],
   ["public API", "node scripts/api-report.mjs --check"],
+  ["words of the docs", "npm run --silent docs:words"],
   ["packages", "node scripts/check-packages.mjs"],
 ];
 

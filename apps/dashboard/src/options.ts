@@ -6,6 +6,7 @@ import type { TreeSource } from "./views/tree.ts";
 /** Decides whether a request may see anything. */
 export type Authorize = (request: Request) => boolean | Promise<boolean>;
 
+/** What a dashboard shows, and to whom. */
 export interface DashboardOptions {
   /** An open store. The dashboard reads from it and nothing else, and never closes it. */
   readonly rheo: Rheo;

@@ -6,6 +6,7 @@ import { createDashboard } from "./dashboard.ts";
 import { isAuthority, isLoopback } from "./http/hosts.ts";
 import { DASHBOARD_NAMES, type DashboardOptions } from "./options.ts";
 
+/** Options of a dashboard with a server of its own. */
 export interface ServeDashboardOptions extends DashboardOptions {
   /** 1–65,535, or 0 for a free one; default 8321. */
   readonly port?: number;
@@ -13,6 +14,7 @@ export interface ServeDashboardOptions extends DashboardOptions {
   readonly host?: string;
 }
 
+/** A dashboard that is being served. */
 export interface ServedDashboard extends AsyncDisposable {
   /** Where it is, with its base path. */
   readonly url: string;

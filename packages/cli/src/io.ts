@@ -11,13 +11,16 @@ export interface Output {
   readonly rows?: number;
   /** False: what was written waits in memory, until "drain". */
   write(text: string): unknown;
+  /** Tells of a reader that is gone, and of room for more. */
   on?(event: "error" | "drain", listener: (error: unknown) => void): unknown;
+  /** Ends what `on` began. */
   off?(event: "error" | "drain", listener: (error: unknown) => void): unknown;
 }
 
 /** What is needed of `process.stdin`. */
 export interface Input extends AsyncIterable<string | Uint8Array> {
   readonly isTTY?: boolean;
+  /** Each key by itself, on a terminal. */
   setRawMode?(isRaw: boolean): unknown;
 }
 
@@ -29,6 +32,7 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Told of Ctrl-C, and of being asked to end. */
   on?(signal: "SIGINT" | "SIGTERM", listener: () => void): unknown;
+  /** Ends what `on` began. */
   off?(signal: "SIGINT" | "SIGTERM", listener: () => void): unknown;
 }
 

@@ -20,6 +20,7 @@ import type { Filter } from "./filter.ts";
 import type { ResolvedGroupOptions, ResolvedStart } from "./group.ts";
 import type { EventQuery } from "./query.ts";
 
+/** The port: what a store must do for core. Rules are named by their numbers; `describeBackend` of `@rheo/testing` tests them. */
 export interface Backend {
   /** Short name of the kind of store, such as "sqlite". */
   readonly name: string;
@@ -37,12 +38,14 @@ export interface Backend {
   ping(): Promise<void>;
   /** What may be wrong with this store, each with what to do about it. Reads only. Optional: absent where there is nothing to say. */
   diagnose?(): Promise<Diagnosis[]>;
+  /** Brings the schema up to date; several processes may do so at once. */
   migrate(): Promise<void>;
 
   // Log
 
   /** Creates the stream, or returns the one of that name with `created: false`. */
   createStream(name: string, partitions: number): Promise<{ stream: StreamRecord; created: boolean }>;
+  /** Null when there is none. */
   getStream(name: string): Promise<StreamRecord | null>;
   /** Streams whose name is greater than `after`, by name (code point order). */
   listStreams(page: NamePage): Promise<StreamRecord[]>;
@@ -82,7 +85,9 @@ export interface Backend {
     options: ResolvedGroupOptions,
     start: ResolvedStart,
   ): Promise<{ group: GroupRecord; created: boolean }>;
+  /** @throws stream_not_found, group_not_found */
   getGroup(stream: string, name: string): Promise<GroupRecord>;
+  /** By name. @throws stream_not_found */
   listGroups(stream: string, page: NamePage): Promise<GroupRecord[]>;
   /** Replaces the options given; `paused` too. */
   updateGroup(stream: string, name: string, change: { options?: ResolvedGroupOptions; paused?: boolean }): Promise<GroupRecord>;
@@ -101,7 +106,9 @@ export interface Backend {
 
   // Re-opening: each raises the token floor in the same step, so that leases taken before are stale
 
+  /** Opens again what was offered and is in scope (T7); returns how many. */
   replay(request: ReplayRequest): Promise<number>;
+  /** Starts the group anew, clears its dead letters, and makes its leases stale (T1); returns how many deliveries are open again. */
   reset(stream: string, group: string, start: ResolvedStart): Promise<number>;
   /** Dead letters back to pending with attempt 0 (T7), or, with `purge`, away for good. How many. */
   redrive(request: RedriveRequest): Promise<number>;
@@ -110,11 +117,13 @@ export interface Backend {
 
   /** One entry per partition, in order. */
   progress(stream: string, group: string): Promise<PartitionProgress[]>;
+  /** @throws stream_not_found, group_not_found */
   groupStats(stream: string, group: string): Promise<GroupStats>;
   /** What holds the frontier, for each partition with lag. */
   holders(stream: string, group: string): Promise<Holder[]>;
   /** Leases not yet settled, by (partition, sequence), expired ones too. */
   leases(stream: string, group: string, limit: number): Promise<LeaseRecord[]>;
+  /** One page of them. @throws cursor_not_found */
   deadLetters(request: DeadLetterRequest): Promise<DeadLetterRecord[]>;
   /** Where one group stands with one event. */
   delivery(stream: string, group: string, partition: number, sequence: number): Promise<DeliveryState>;
@@ -123,25 +132,30 @@ export interface Backend {
   subscribe(listener: WakeListener): () => void;
 }
 
+/** What a store is told when it is opened. */
 export interface BackendContext {
   /** A clock that replaces the store's time, or null. */
   readonly clock: Clock | null;
   readonly migrate: boolean;
 }
 
+/** Is called when something may have become fetchable; a stream of null means any. */
 export type WakeListener = (wake: { readonly stream: string | null }) => void;
 
+/** A page of names: those after `after`, in order. */
 export interface NamePage {
   readonly after: string | null;
   readonly limit: number;
 }
 
+/** A stream as a store keeps it. */
 export interface StreamRecord {
   readonly name: string;
   readonly partitions: number;
   readonly createdAtMs: number;
 }
 
+/** The ends of the log of a partition. */
 export interface Watermark {
   readonly partition: number;
   /** First retained sequence; high watermark + 1 when nothing is retained. */
@@ -150,6 +164,7 @@ export interface Watermark {
   readonly highWatermark: number;
 }
 
+/** An event on its way in: checked, normalised and routed by core; payload and metadata are JSON text. */
 export interface NewEvent {
   readonly partition: number;
   readonly id: string;
@@ -166,6 +181,7 @@ export interface NewEvent {
   readonly values: { readonly metadata: unknown; readonly payload: unknown };
 }
 
+/** Events of one append, written all or not at all (L5). */
 export interface AppendRequest {
   readonly stream: string;
   /** The partition count the events were routed with. If the stream has another, the answer is `rerouted`. */
@@ -173,6 +189,7 @@ export interface AppendRequest {
   readonly events: readonly NewEvent[];
 }
 
+/** What became of an append. */
 export type AppendAnswer =
   /** In the order of the events. `duplicate`: the id was there already, and this is what is stored. */
   | { readonly kind: "appended"; readonly events: readonly AppendedEvent[] }
@@ -182,12 +199,14 @@ export type AppendAnswer =
   | { readonly kind: "stream_not_found" }
   | { readonly kind: "rerouted"; readonly partitions: number };
 
+/** Where an event was written, or that its id was there already. */
 export interface AppendedEvent {
   readonly sequence: number;
   readonly timestampMs: number;
   readonly duplicate: EventRecord | null;
 }
 
+/** A stretch of one partition to be read. */
 export interface ReadRequest {
   readonly stream: string;
   readonly partition: number;
@@ -201,6 +220,7 @@ export interface ReadRequest {
   readonly maxBytes: number;
 }
 
+/** A stretch of one partition to be looked through for events that match. */
 export interface SearchRequest extends ReadRequest {
   readonly filter: Filter | null;
   /** Inclusive. */
@@ -211,6 +231,7 @@ export interface SearchRequest extends ReadRequest {
   readonly examine: number;
 }
 
+/** What a search found, and how far it came. */
 export interface SearchAnswer {
   readonly events: readonly EventRecord[];
   /** In the order asked for, the last sequence that was looked at: a later search goes on after it. Null: there was none. */
@@ -219,6 +240,7 @@ export interface SearchAnswer {
   readonly ended: boolean;
 }
 
+/** A prefix of each partition that may go (L10). */
 export interface TrimRequest {
   readonly stream: string;
   readonly cut:
@@ -232,17 +254,20 @@ export interface TrimRequest {
   readonly dryRun: boolean;
 }
 
+/** How much a trim removed. */
 export interface TrimAnswer {
   readonly removed: number;
   /** Events kept only because some group has not settled them. */
   readonly heldBack: number;
 }
 
+/** What one step of a trim removed, and whether there is more. */
 export interface TrimStep extends TrimAnswer {
   /** Not all that may go has gone: ask again. */
   readonly more: boolean;
 }
 
+/** A group as a store keeps it, with every option resolved. */
 export interface GroupRecord {
   readonly stream: string;
   readonly name: string;
@@ -266,11 +291,15 @@ export type SettleOutcome =
   | { readonly kind: "retry"; readonly delayMs: number; readonly reason: string; readonly stack: string | null }
   | { readonly kind: "reject"; readonly reason: string; readonly stack: string | null };
 
+/** What a delivery has become by a settle. */
 export type SettledState = "acked" | "retrying" | "dead" | "pending";
+
+/** The answer to one settled sequence: its new state, or why its lease is stale (F2). */
 export type SettleResult =
   | { readonly state: SettledState; readonly why?: undefined }
   | { readonly state: "stale"; readonly why: StaleReason };
 
+/** What a member asks for (G3). */
 export interface FetchRequest {
   readonly limit: number;
   readonly maxBytes: number;
@@ -283,6 +312,7 @@ export interface FetchRequest {
   readonly runLimit: number;
 }
 
+/** Settlements and a fetch, carried out in this order in one step. */
 export interface ExchangeRequest {
   readonly stream: string;
   readonly group: string;
@@ -291,6 +321,7 @@ export interface ExchangeRequest {
   readonly transaction?: unknown;
 }
 
+/** What became of the settlements, and what was leased. */
 export interface ExchangeAnswer {
   /** One array per settlement, one result per sequence. */
   readonly settled: readonly (readonly SettleResult[])[];
@@ -312,6 +343,7 @@ export interface Grant {
   readonly events: readonly EventRecord[];
 }
 
+/** Leases of one member to be extended, by partition and token. */
 export interface RenewRequest {
   readonly stream: string;
   readonly group: string;
@@ -320,6 +352,7 @@ export interface RenewRequest {
   readonly leaseMs: number | null;
 }
 
+/** Until when the leases run now, and which of them are stale. */
 export interface RenewAnswer {
   /** Now + length: the expiry of what was renewed, except for `kept`. */
   readonly expiresAtMs: number;
@@ -329,6 +362,7 @@ export interface RenewAnswer {
   readonly stale: readonly (readonly (StaleReason | null)[])[];
 }
 
+/** Which deliveries that were offered to open again (T7). */
 export interface ReplayRequest {
   readonly stream: string;
   readonly group: string;
@@ -341,6 +375,7 @@ export interface ReplayRequest {
   readonly dryRun: boolean;
 }
 
+/** Which dead letters to open again, or to purge (T7). */
 export interface RedriveRequest {
   readonly stream: string;
   readonly group: string;
@@ -351,6 +386,7 @@ export interface RedriveRequest {
   readonly purge: boolean;
 }
 
+/** Where a group stands in a partition. */
 export interface PartitionProgress extends Watermark {
   /** Everything up to here is acked or dead; never below firstSequence − 1, never above the high watermark. */
   readonly frontier: number;
@@ -358,6 +394,7 @@ export interface PartitionProgress extends Watermark {
   readonly skipped: number;
 }
 
+/** Counts of a group over all its partitions. */
 export interface GroupStats {
   readonly inflight: number;
   readonly retrying: number;
@@ -367,6 +404,7 @@ export interface GroupStats {
   readonly members: readonly { readonly consumerId: string; readonly leases: number; readonly lastSeenAtMs: number }[];
 }
 
+/** Where one group stands with one event. */
 export type DeliveryState =
   /** Not offered yet. */
   | { readonly state: "undelivered" }
@@ -393,6 +431,7 @@ export type DeliveryState =
   /** Acked, or not matched by the group's filter, or before its start. */
   | { readonly state: "settled" };
 
+/** What the frontier of a partition waits for (P3). */
 export interface Holder {
   readonly partition: number;
   /** The first sequence that is not settled: frontier + 1. */
@@ -401,6 +440,7 @@ export interface Holder {
   readonly delivery: DeliveryState;
 }
 
+/** A live lease as a store knows it. */
 export interface LeaseRecord {
   readonly partition: number;
   readonly sequence: number;
@@ -411,6 +451,7 @@ export interface LeaseRecord {
   readonly expiresAtMs: number;
 }
 
+/** A page of dead letters. */
 export interface DeadLetterRequest {
   readonly stream: string;
   readonly group: string;
@@ -420,6 +461,7 @@ export interface DeadLetterRequest {
   readonly where: Filter | null;
 }
 
+/** A dead letter as a store keeps it (T6). */
 export interface DeadLetterRecord {
   readonly eventId: string;
   readonly partition: number;

@@ -1,5 +1,6 @@
 /** A pending timer. `cancel` is idempotent. */
 export interface Timer {
+  /** It does not fire after this. */
   cancel(): void;
 }
 

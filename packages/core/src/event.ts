@@ -58,7 +58,7 @@ export interface EventRecord {
   readonly payload: string;
   /** UTF-8 bytes of the event, where the store knows them. */
   readonly bytes?: number;
-  /** Cache of {@link toEvent}; nobody but it and a store in the same heap writes it. */
+  /** Cache of `toEvent`; nobody but it and a store in the same heap writes it. */
   event?: Event;
 }
 

@@ -161,7 +161,10 @@ export interface RheoEventMap {
   "supervisor.escalated": { readonly child: string; readonly restarts: number; readonly withinMs: number; readonly error: Error };
 }
 
+/** Name of an event of `rheo.events`. */
 export type RheoEventType = keyof RheoEventMap;
+
+/** The event of `rheo.events` that has this name. */
 export type RheoEventOf<Type extends RheoEventType> = {
   readonly type: Type;
   /** Name of the instance. */

@@ -14,6 +14,7 @@ export type GroupStart =
   | { readonly after: number | Readonly<Record<number, number>> }
   | { readonly at: Date };
 
+/** Options of a group that may be changed later, by `updateGroup`, but for `ordering`. */
 export interface GroupOptions {
   /** Starts of one delivery before it is dead, 1–1,000; default 5 (T4). */
   readonly maxAttempts?: number;
@@ -27,6 +28,7 @@ export interface GroupOptions {
   readonly maxInflight?: number | null;
 }
 
+/** Options of a group, and where it starts (G1). */
 export interface CreateGroupOptions extends GroupOptions {
   /** Default "earliest". A place beyond the end means "latest". */
   readonly start?: GroupStart;

@@ -35,6 +35,7 @@ import type { StreamRef } from "./schema.ts";
 import type { DeadLetterInfo, Group, GroupInfo, Lag, LeaseInfo, PartitionHolder, StreamInfo } from "./views.ts";
 import { Waiting } from "./waiting.ts";
 
+/** Options of `Rheo.open`. */
 export interface RheoOptions {
   readonly backend: Backend;
   /** Tells instances apart in `rheo.events`; default "main". */
@@ -51,12 +52,14 @@ export interface RheoOptions {
   readonly random?: () => number;
 }
 
+/** Options of an append. */
 export interface AppendOptions {
   /** The caller's own open transaction: the append commits with it (T8). */
   readonly transaction?: unknown;
   readonly signal?: AbortSignal;
 }
 
+/** How much to lease, for whom, and for how long (G3). */
 export interface FetchOptions {
   /** 1–10,000; default 10. */
   readonly limit?: number;
@@ -77,17 +80,23 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of a settle. */
 export interface SettleOptions {
   /** The caller's own open transaction: the settle commits or rolls back with it (T8). */
   readonly transaction?: unknown;
 }
 
+/** From where a group gets events once more: after a sequence, from a time, or by a query (T7). */
 export type ReplayScope = ({ readonly fromSequence: number } | { readonly from: Date } | { readonly query: Query }) & {
   readonly partitions?: readonly number[];
   /** Only counts; changes nothing. Default false. */
   readonly dryRun?: boolean;
 };
+
+/** Which dead letters: by event id, by filter, or all of them. */
 export type DeadLetterSelection = { readonly eventIds: readonly string[] } | { readonly where: Filter } | { readonly all: true };
+
+/** Which prefix of a stream may go: by sequence, by time, or all but the last so many of each partition (L10). */
 export type TrimOptions = ({ readonly beforeSequence: number } | { readonly before: Date } | { readonly keepLast: number }) & {
   readonly partitions?: readonly number[];
   /** Pass the frontiers of slow groups; default false. */
@@ -193,6 +202,7 @@ export class Rheo implements AsyncDisposable {
     return this.#closing;
   }
 
+  /** The same as `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -277,7 +287,7 @@ export class Rheo implements AsyncDisposable {
     return (await log.queryPage(this.#context, stream, query, "throw")).events as Event<Output>[]; // of the schema's output
   }
 
-  /** One page, and the cursor of the next, which is good for the same query only. @throws as {@link query} */
+  /** One page, and the cursor of the next, which is good for the same query only. @throws as {@link Rheo.query} */
   async queryPage<Output = Json>(
     stream: StreamRef<Output>,
     query: Query & { readonly cursor?: string | null } = {},
@@ -301,7 +311,7 @@ export class Rheo implements AsyncDisposable {
 
   /**
    * How many events match, counted up to `most` (1–10,000,000, default 10,000). Without a filter or a time it costs next to nothing.
-   * @throws as {@link query}
+   * @throws as {@link Rheo.query}
    */
   count(stream: AnyStream, query: Omit<Query, "limit" | "order"> & { readonly most?: number } = {}): Promise<Count> {
     return search.count(this.#context, stream, query);

@@ -12,6 +12,7 @@ import type {
 import { type Event, type EventRecord, toEvent } from "./event.ts";
 import type { ResolvedGroupOptions } from "./group.ts";
 
+/** How far a group is behind in one partition. */
 export interface PartitionLag {
   readonly partition: number;
   readonly frontier: number;
@@ -24,6 +25,7 @@ export interface PartitionLag {
   readonly skipped: number;
 }
 
+/** How far a group is behind, in sum and by partition (P1). */
 export interface Lag {
   readonly lag: number;
   readonly partitions: readonly PartitionLag[];
@@ -41,6 +43,7 @@ export const toLag = (progress: readonly PartitionProgress[]): Lag => {
   return { lag: partitions.reduce((sum, part) => sum + part.lag, 0), partitions };
 };
 
+/** A stream, with the ends of its log in each partition. */
 export interface StreamInfo {
   readonly name: string;
   readonly partitions: readonly {
@@ -58,6 +61,7 @@ export const toStreamInfo = (name: string, createdAtMs: number, watermarks: read
   return { name, partitions, events: partitions.reduce((sum, part) => sum + part.events, 0), createdAt: new Date(createdAtMs) };
 };
 
+/** A group with its options. */
 export interface Group {
   readonly stream: string;
   readonly name: string;
@@ -74,6 +78,7 @@ export const toGroup = ({ stream, name, options, paused, createdAtMs }: GroupRec
   createdAt: new Date(createdAtMs),
 });
 
+/** A group with its lag, its counts and its members. */
 export interface GroupInfo extends Group {
   readonly lag: number;
   /** Unexpired leases. */
@@ -163,6 +168,7 @@ export interface PartitionHolder extends DeliveryInfo {
   readonly lag: number;
 }
 
+/** A live lease, for people who look; it cannot settle. */
 export interface LeaseInfo {
   readonly id: string;
   readonly stream: string;
@@ -187,6 +193,7 @@ export const toLeaseInfo = (stream: string, group: string, { leasedAtMs, expires
   expiresAt: new Date(expiresAtMs),
 });
 
+/** A dead letter: what failed, how often, why and when (T6). */
 export interface DeadLetterInfo {
   readonly eventId: string;
   readonly stream: string;

@@ -39,6 +39,7 @@ export interface BatchOptions {
 /** Where handlers run: in the worker threads of the supervisor, or in the main thread (for work that only waits for I/O). */
 export type Execution = "worker" | "inline";
 
+/** Which group handles what with which handler, and how much at once. */
 export interface ConsumerOptions {
   /** The name of the stream, or its definition. */
   readonly stream: string | StreamDefinition<unknown, unknown>;

@@ -8,9 +8,13 @@ export { ack, type Event, type Json, type Outcome, reject, release, retry } from
 
 /** Where a handler writes what people should read. The default is the console of the thread it runs in. */
 export interface Logger {
+  /** For who looks for a fault. */
   debug(...parts: unknown[]): void;
+  /** What happens. */
   info(...parts: unknown[]): void;
+  /** What may become a fault. */
   warn(...parts: unknown[]): void;
+  /** What is one. */
   error(...parts: unknown[]): void;
 }
 
@@ -53,6 +57,8 @@ export interface BatchContext<Setup = unknown> {
 
 /** An outcome or a promise of one. Nothing, or any value that is no outcome, is an ack; throwing is a retry. */
 export type HandlerResult = unknown;
+
+/** Handles one event. What it returns settles the delivery: nothing means ack, and what it throws a retry. */
 export type HandlerFunction<Payload = Json, Setup = unknown> = (
   event: Event<Payload>,
   context: HandlerContext<Setup>,
@@ -63,6 +69,7 @@ export type BatchHandlerFunction<Payload = Json, Setup = unknown> = (
   context: BatchContext<Setup>,
 ) => HandlerResult;
 
+/** What a handler module does once for each thread, and the definition that types its payload. */
 export interface HandlerOptions<Setup, Payload = unknown> {
   /**
    * The definition of the stream that is handled. It types the payloads, and events of older versions arrive in the newest shape.
@@ -82,8 +89,11 @@ export const HANDLER: unique symbol = Symbol.for("rheo.handler");
 export interface DefinedHandler {
   (...parts: never[]): unknown;
   readonly [HANDLER]: {
+    /** What handles an event, or a batch. */
     readonly run: (...parts: never[]) => unknown;
+    /** Runs once for each thread, before its first event. */
     readonly setup: (() => unknown) | null;
+    /** Runs before the thread ends in an orderly stop. */
     readonly teardown: ((value: never) => unknown) | null;
     readonly stream: StreamDefinition<unknown, unknown> | null;
   };

@@ -9,6 +9,7 @@ import { defineRetention, type RetentionOptions, type RetentionPolicy } from "./
 import { DEFAULT_RESTART } from "./supervisor/restart.ts";
 import type { Strategy } from "./supervisor/supervisor.ts";
 
+/** What is supervised, in how many threads, and when it is restarted. */
 export interface SuperviseOptions {
   /** An open instance. It is not closed by `stop`: close it afterwards. */
   readonly rheo: Rheo;

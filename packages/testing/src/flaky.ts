@@ -7,6 +7,7 @@ import { parseNumber, parseOptions } from "@rheo/core/internal";
 import { overlay } from "./overlay.ts";
 import { seeded } from "./random.ts";
 
+/** Which calls of a backend fail, how often and how. */
 export interface FlakyOptions {
   /** A whole number; the same seed and the same calls give the same faults. */
   readonly seed: number;
@@ -23,6 +24,7 @@ export interface FlakyOptions {
 /** `lost`: applied, then `outcome_unknown`. `refused`: not applied, `unavailable`. `fine`: nothing goes wrong. */
 export type Fault = "lost" | "refused" | "fine";
 
+/** A backend that fails on request. */
 export interface Flaky extends Backend {
   /** Decides the next calls of a method, one each, before the seed does. */
   failNext(method: FlakyMethod, ...faults: Fault[]): void;
@@ -67,6 +69,7 @@ const READS = [
   "delivery",
 ] as const;
 
+/** A call of a backend that can be made to fail. */
 export type FlakyMethod = (typeof WRITES)[number] | (typeof READS)[number];
 
 type Call = (...args: readonly unknown[]) => Promise<unknown>;

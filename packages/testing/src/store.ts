@@ -17,17 +17,21 @@ export interface StoreUnderTest {
 
 /** A way to run the caller's own statements in a transaction of the same store (T8). */
 export interface TransactionFixture {
+  /** Opens a transaction, on a connection of its own. */
   begin(): Promise<CallerTransaction>;
   /** The notes that are committed, in no order. */
   notes(): Promise<readonly string[]>;
 }
 
+/** An open transaction of the caller, as the suite sees it. */
 export interface CallerTransaction {
   /** What the user passes as `{ transaction }`. */
   readonly transaction: unknown;
   /** Writes one row of the caller's own. */
   note(text: string): Promise<void>;
+  /** Makes its rows, and what Rheo did in it, visible. */
   commit(): Promise<void>;
+  /** Undoes both. */
   rollback(): Promise<void>;
 }
 

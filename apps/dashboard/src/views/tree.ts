@@ -6,6 +6,7 @@ import type { Sources, View } from "./view.ts";
 /** What has a supervision tree: `Supervisor` and `ProcessSupervisor` of `@rheo/runtime`. */
 export interface TreeSource {
   readonly state?: string;
+  /** What it supervises, now. */
   children(): readonly ChildLike[];
 }
 

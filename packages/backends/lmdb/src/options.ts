@@ -1,8 +1,10 @@
 import { RheoError } from "@rheo/core";
 import { parseChoice, parseOptions } from "@rheo/core/internal";
 
+/** Whether a write counts once it is on disk, or soon after. */
 export type Durability = "sync" | "relaxed";
 
+/** Where the store lies, and how safely it writes. */
 export interface LmdbOptions {
   /** Path of the directory; made if absent. It belongs to Rheo alone, on a local disk. */
   readonly path: string;

@@ -31,6 +31,7 @@ export interface MongoClientOptions extends CommonOptions {
   readonly client: MongoClient;
 }
 
+/** By URL, or with a client of your own. */
 export type MongoOptions = MongoUrlOptions | MongoClientOptions;
 
 export interface ResolvedOptions {

@@ -30,6 +30,7 @@ export interface PostgresPoolOptions extends CommonOptions {
   readonly pool: PoolLike;
 }
 
+/** By URL, or with a pool of your own. */
 export type PostgresOptions = PostgresUrlOptions | PostgresPoolOptions;
 
 export interface ResolvedOptions {

@@ -7,17 +7,25 @@ import type { ResolvedOptions } from "./options.ts";
 
 /** What is used of a connection of pg. */
 export interface ClientLike {
+  /** Runs one statement. */
   query(query: object): Promise<{ readonly rows: readonly unknown[] }>;
+  /** Tells of a connection that breaks. */
   on(event: "error", listener: (error: Error) => void): unknown;
+  /** Gives it back; with an error, to be closed. */
   release(error?: Error | boolean): void;
 }
 
 /** What is used of a pool of pg. */
 export interface PoolLike {
+  /** Lends a connection. */
   connect(): Promise<ClientLike>;
+  /** Tells of idle connections that break. */
   on(event: "error", listener: (error: Error) => void): unknown;
+  /** Tells of each new connection. */
   on(event: "connect", listener: (client: ClientLike) => void): unknown;
+  /** Ends what `on` began. */
   removeListener(event: "error", listener: (error: Error) => void): unknown;
+  /** Ends what `on` began. */
   removeListener(event: "connect", listener: (client: ClientLike) => void): unknown;
 }
 

@@ -20,6 +20,7 @@ interface CommonOptions {
   readonly commandTimeoutMs?: number;
 }
 
+/** How many replicas must have a write before it counts, and how long to wait for them. */
 export interface WaitReplicas {
   /** 1–100. */
   readonly replicas: number;
@@ -65,6 +66,7 @@ export interface RedisClientOptions extends CommonOptions {
   readonly client: Redis | Cluster;
 }
 
+/** By URL, as a Cluster, by Sentinels, or with a client of your own. */
 export type RedisOptions = RedisUrlOptions | RedisClusterOptions | RedisSentinelOptions | RedisClientOptions;
 
 export interface Access {

@@ -35,6 +35,7 @@ export interface SqliteDatabaseOptions extends CommonOptions {
   readonly database: DatabaseHandle;
 }
 
+/** A file to open, or a database that is open already. */
 export type SqliteOptions = SqliteFileOptions | SqliteDatabaseOptions;
 
 export interface ResolvedOptions {

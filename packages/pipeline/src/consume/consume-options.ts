@@ -2,6 +2,7 @@ import type { Rheo } from "@rheo/core";
 import { parseOptions, parseSignal } from "@rheo/core/internal";
 import { type IntakeOptions, MEMBER_NAMES, type MemberOptions, parseMaxDemand, parseMember } from "../intake/options.ts";
 
+/** Options of `consume`. */
 export interface ConsumeOptions extends MemberOptions {
   /** Leases held at most, 1–10,000; default 10. A loop that settles none of so many waits for itself. */
   readonly maxDemand?: number;

@@ -20,6 +20,7 @@ export interface HeldLease<Payload> extends Lease<Payload> {
   readonly release: (options?: SettleInside) => Promise<void>;
 }
 
+/** The caller's transaction, of which the settle becomes a part (T8). */
 export interface SettleInside {
   /** The caller's own open transaction. */
   readonly transaction?: unknown;

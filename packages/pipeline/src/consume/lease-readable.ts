@@ -3,6 +3,7 @@ import type { HeldLease } from "./held-lease.ts";
 
 /** A Node stream of leases, in object mode. */
 export interface LeaseStream<Payload> extends Readable {
+  /** Its leases, in turn; to break off ends the stream. */
   [Symbol.asyncIterator](): NodeJS.AsyncIterator<HeldLease<Payload>, undefined, unknown>;
 }
 

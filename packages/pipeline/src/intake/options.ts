@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { type CreateGroupOptions, type Rheo, RheoError, type StreamRef } from "@rheo/core";
 import { internalsOf, LIMITS, parseName, parseNumber } from "@rheo/core/internal";
 
+/** How a member of a group fetches and holds its leases. */
 export interface MemberOptions {
   /** Name of this member; default made of host, process and a random part. */
   readonly consumerId?: string;

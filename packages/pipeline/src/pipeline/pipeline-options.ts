@@ -14,6 +14,7 @@ import type { BatchHandled, Handled } from "./handled.ts";
 import type { Message, OwnedMessage } from "./message.ts";
 import type { RateLimitSettings } from "./rate-limit.ts";
 
+/** What flows, through which processors, into which batchers. */
 export interface PipelineOptions<Payload = Json, Data = Payload> extends MemberOptions {
   readonly rheo: Rheo;
   /** The name of the stream, or its definition. */
@@ -35,6 +36,7 @@ export interface PipelineOptions<Payload = Json, Data = Payload> extends MemberO
   readonly onFailure?: "nack" | "reject";
 }
 
+/** How many events are processed at once, and how. */
 export interface ProcessorOptions<Payload, Data> {
   /** Messages in processors at once, 1–10,000; default 8. */
   readonly concurrency?: number;
@@ -42,6 +44,7 @@ export interface ProcessorOptions<Payload, Data> {
   readonly handle: (message: Message<Payload>) => Handled<Data> | Promise<Handled<Data>>;
 }
 
+/** When a batch is full, how many are handled at once, and how. */
 export interface BatcherOptions<Payload, Data> {
   /** Messages of a batch at most, 1 to `maxDemand`; default 100, or `maxDemand` if that is less. */
   readonly size?: number;

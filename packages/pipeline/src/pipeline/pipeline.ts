@@ -61,6 +61,7 @@ export interface RunningPipeline extends AsyncDisposable {
   drain(options?: { readonly timeoutMs?: number }): Promise<boolean>;
   /** Drains, not to be taken back. Idempotent; bounded even when the store is away or a handler never ends. @throws invalid_option */
   stop(options?: { readonly timeoutMs?: number }): Promise<void>;
+  /** How much flows, waits and failed, now. */
   stats(): PipelineStats;
 }
 

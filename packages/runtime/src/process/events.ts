@@ -36,7 +36,10 @@ export interface ProcessEventMap {
   "supervisor.drained": { readonly drained: boolean };
 }
 
+/** Name of an event of a process supervisor. */
 export type ProcessEventType = keyof ProcessEventMap;
+
+/** The event of a process supervisor that has this name. */
 export type ProcessEventOf<Type extends ProcessEventType> = {
   readonly type: Type;
   readonly atMs: number;
@@ -48,9 +51,13 @@ type Listener<Type extends ProcessEventType> = (event: ProcessEventOf<Type>) => 
 
 /** `on("child.ready", event => …)`, `off`, `once`. Also on `node:diagnostics_channel`, as `rheo:<type>`. */
 export interface ProcessEvents {
+  /** Calls the listener for each event of a type. */
   on<Type extends ProcessEventType>(type: Type, listener: Listener<Type>): this;
+  /** Calls the listener for the next event of a type. */
   once<Type extends ProcessEventType>(type: Type, listener: Listener<Type>): this;
+  /** Ends what `on` or `once` began. */
   off<Type extends ProcessEventType>(type: Type, listener: Listener<Type>): this;
+  /** How many listeners a type has. */
   listenerCount(type: ProcessEventType): number;
 }
 

@@ -3,6 +3,7 @@ import { LIMITS, parseNumber, parseOptions, parseText } from "@rheo/core/interna
 import { configHref } from "./load-config.ts";
 import { type LogLine, printLine } from "./log-line.ts";
 
+/** How many processes run a config, and when they are restarted. */
 export interface SuperviseProcessesOptions {
   /** The config module, see `defineConfig`: a path (from the working directory) or a file URL. Each process imports it. */
   readonly config: string | URL;

@@ -11,6 +11,7 @@ export interface ArchiveChunk {
   readonly events: readonly Event[];
 }
 
+/** What an archive function gets beside the events. */
 export interface ArchiveContext {
   /** Aborted when another member has taken over, or when the supervisor stops. */
   readonly signal: AbortSignal;
@@ -52,6 +53,7 @@ export interface RetentionPolicy {
   readonly maxBytes: number | null;
   readonly everyMs: number;
   readonly force: boolean;
+  /** Takes what is about to go; null: it just goes. */
   readonly archive: RetentionOptions["archive"] | null;
   readonly leaseMs: number;
 }

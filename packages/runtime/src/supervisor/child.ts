@@ -21,6 +21,7 @@ export interface ChildStatus {
   readonly children?: readonly ChildInfo[];
 }
 
+/** What a child tells of itself, by name. */
 export type ChildDetails = Readonly<Record<string, number | string | boolean | null | readonly number[]>>;
 
 /** How a child is made, anew for each start. */

@@ -13,6 +13,7 @@ import { type Deferred, deferred } from "../deferred.ts";
 import type { Child, ChildInfo, ChildSpec } from "./child.ts";
 import { NO_FAILURES, onFailure, type RestartHistory, type RestartPolicy } from "./restart.ts";
 
+/** Who is restarted beside a child that died: nobody, everybody, or those started after it. */
 export type Strategy = "one_for_one" | "one_for_all" | "rest_for_one";
 
 export interface SupervisorOptions {

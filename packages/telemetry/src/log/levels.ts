@@ -1,5 +1,6 @@
 import type { RheoEventType } from "@rheo/core";
 
+/** From the most talkative to the most serious. */
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error";
 
 /** Deliveries one by one are no matter for a log. */

@@ -8,6 +8,7 @@ import { lineLimit } from "./line-limit.ts";
 /** What is needed of a logger: pino, bunyan and others have it. */
 export type EventLogger = Readonly<Record<LogLevel, (fields: object, message: string) => void>>;
 
+/** What is logged of the events of an instance, and at which level. */
 export interface LogOptions {
   readonly rheo: Rheo;
   readonly logger: EventLogger;

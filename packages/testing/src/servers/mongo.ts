@@ -58,14 +58,19 @@ export interface MongoServer {
   restart(): Promise<void>;
   /** SIGSTOP: it takes connections, and answers nothing. */
   pause(): void;
+  /** SIGCONT. */
   resume(): void;
+  /** The next commands that it fits meet this. */
   addFault(fault: MongoFault): Promise<void>;
+  /** Calls off all that were added. */
   clearFaults(): Promise<void>;
   /** It is no primary for so long, and open transactions are lost. */
   stepDown(forMs: number): Promise<void>;
+  /** Moves its clock. */
   setTime(time: MongoTime): Promise<void>;
   /** How long a transaction may be open from then on; default 60 s, as `transactionLifetimeLimitSeconds`. */
   setLifetime(lifetimeMs: number): Promise<void>;
+  /** How many transactions are open now. */
   openTransactions(): Promise<number>;
   /** Ends it and removes its files. Idempotent. */
   stop(): Promise<void>;

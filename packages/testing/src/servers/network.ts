@@ -15,13 +15,16 @@ import { fileURLToPath } from "node:url";
  */
 export type LinkFault = "down" | "drop-out" | "drop-in" | "slow";
 
+/** Hosts of their own behind links that a test may harm. */
 export interface Network {
   /** Where hosts find the server. */
   readonly address: string;
   readonly port: number;
   /** What runs a command on a host, in front of it. */
   on(host: number): readonly string[];
+  /** Harms the link of a host, until it is healed. */
   fault(host: number, fault: LinkFault): void;
+  /** Undoes all faults of its link. */
   heal(host: number): void;
   /** Removes the namespaces. Whatever still runs there has lost its network. */
   stop(): Promise<void>;

@@ -14,8 +14,10 @@ const PLACES = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgb
 /** Path of the binary, or null. */
 export const findPgbouncer = (): string | null => PLACES.find((path) => existsSync(path)) ?? null;
 
+/** A private pgbouncer of a test. */
 export interface Pooler {
   readonly url: string;
+  /** Ends it and removes its folder. Idempotent. */
   stop(): Promise<void>;
 }
 

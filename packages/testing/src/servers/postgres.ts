@@ -18,6 +18,7 @@ const UNPRIVILEGED = 65_534;
 const START_MS = 30_000;
 const STOP_MS = 10_000;
 
+/** A private PostgreSQL server of a test. */
 export interface PostgresServer {
   /** For a superuser, to the database "postgres". */
   readonly url: string;

@@ -7,11 +7,13 @@ import { redisCommand } from "./redis-command.ts";
 const SLOTS = 16_384;
 const READY_MS = 60_000;
 
+/** One server of a private cluster. */
 export interface RedisClusterNode extends RedisServer {
   /** Its name in the cluster. */
   readonly id: string;
 }
 
+/** A private Redis Cluster of a test. */
 export interface RedisCluster {
   readonly masters: readonly RedisClusterNode[];
   /** Those of each master, in the order of the masters. */
@@ -24,6 +26,7 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
+/** How large a private cluster is, and how its servers are set. */
 export interface RedisClusterOptions {
   /** Default 3. */
   readonly masters?: number;
@@ -33,6 +36,7 @@ export interface RedisClusterOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
+/** Starts masters and their replicas, and waits until each slot is served. @throws when there is no binary */
 export const startRedisCluster = async (options: RedisClusterOptions = {}): Promise<RedisCluster> => {
   const { masters: masterCount = 3, replicas: replicaCount = 0, settings = {} } = options;
   const count = masterCount * (1 + replicaCount);

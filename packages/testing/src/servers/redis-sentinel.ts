@@ -11,6 +11,7 @@ const READY_MS = 30_000;
 /** A master that says nothing for so long is replaced. */
 const DOWN_MS = 500;
 
+/** A private Sentinel of a test. */
 export interface RedisSentinel {
   /** `host:port`. */
   readonly address: string;

@@ -25,6 +25,7 @@ export const findRedis = (): string | null => {
   return BINARIES.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync) ?? null;
 };
 
+/** A private Redis server of a test. */
 export interface RedisServer {
   /** For the default user, who needs no password unless `settings` ask for one. */
   readonly url: string;
@@ -35,6 +36,7 @@ export interface RedisServer {
   kill(): Promise<void>;
   /** SIGSTOP: it takes connections, and answers nothing. */
   pause(): void;
+  /** SIGCONT. */
   resume(): void;
   /** Starts it again after `kill`, on the same port and data. */
   restart(): Promise<void>;
@@ -42,6 +44,7 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
+/** How a private Redis server is started. */
 export interface RedisServerOptions {
   /** Directives of redis.conf, such as `{ appendonly: "yes" }`; several values are separated by spaces. Nothing is persisted by default. */
   readonly settings?: Readonly<Record<string, string>>;

@@ -5,8 +5,11 @@ import { bindable, type Connection, type Statement, type Value } from "./driver.
 export interface BetterSqlite3Handle {
   readonly open?: boolean;
   readonly inTransaction: boolean;
+  /** Runs statements without parameters. */
   exec(sql: string): unknown;
+  /** Compiles one statement. */
   prepare(sql: string): BetterSqlite3Statement;
+  /** Closes the database. */
   close(): unknown;
 }
 
@@ -19,6 +22,7 @@ interface BetterSqlite3Statement {
   safeIntegers?(toggle?: boolean): unknown;
 }
 
+/** The default export of better-sqlite3. */
 export type BetterSqlite3Constructor = new (path: string) => BetterSqlite3Handle;
 
 export const isBetterSqlite3 = (handle: unknown): handle is BetterSqlite3Handle =>

@@ -3,8 +3,11 @@ import { bindable, type Connection, type Row, type Statement } from "./driver.ts
 
 /** The part of a `DatabaseSync` that is used. */
 export interface NodeSqliteHandle {
+  /** Runs statements without parameters. */
   exec(sql: string): void;
+  /** Compiles one statement. */
   prepare(sql: string): NodeSqliteStatement;
+  /** Closes the database. */
   close(): void;
   /** From Node 22.16. */
   readonly isTransaction?: boolean;
