@@ -46,6 +46,9 @@ const options = (points: readonly EntryPoint[]): Partial<TypeDocOptions> & Plugi
   router: "member",
   sanitizeComments: true,
   useCodeBlocks: true,
+  // all is readonly
+  tableColumnSettings: { hideModifiers: true },
+  indexFormat: "table",
   interfacePropertiesFormat: "table",
   typeAliasPropertiesFormat: "table",
   typeDeclarationFormat: "table",

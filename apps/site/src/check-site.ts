@@ -9,12 +9,13 @@ const REFERENCE = /<(?:a|img|link|script)\b[^>]*? (?:href|src)="([^"]*)"/g;
 const EXTERNAL = /^(?:[a-z]+:|\/\/)/i;
 
 /** @returns how many pages there are @throws when a link leads nowhere, naming the page and the link */
-export const checkSite = (): number => {
-  const files = new Set(readdirSync(SITE, { recursive: true, encoding: "utf8" }));
+export const checkSite = (site: string = SITE): number => {
+  const files = new Set(readdirSync(site, { recursive: true, encoding: "utf8" }));
   const pages = [...files].filter((file) => file.endsWith(".html") && file !== NO_PAGE);
-  const anchors = new Map(pages.map((page) => [page, anchorsOf(page)]));
-  const broken = pages.flatMap((page) =>
-    referencesOf(page)
+  const texts = new Map(pages.map((page) => [page, readFileSync(join(site, page), "utf8")]));
+  const anchors = new Map([...texts].map(([page, text]) => [page, anchorsOf(text)]));
+  const broken = [...texts].flatMap(([page, text]) =>
+    referencesOf(page, text)
       .filter(({ file, hash }) => !files.has(file) || (hash !== "" && anchors.get(file)?.has(hash) === false))
       .map(({ href }) => `${page}: ${href}`),
   );
@@ -22,12 +23,10 @@ export const checkSite = (): number => {
   return pages.length;
 };
 
-const read = (page: string): string => readFileSync(join(SITE, page), "utf8");
+const anchorsOf = (text: string): ReadonlySet<string> => new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id));
 
-const anchorsOf = (page: string): ReadonlySet<string> => new Set([...read(page).matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id));
-
-const referencesOf = (page: string): { href: string; file: string; hash: string }[] =>
-  [...read(page).matchAll(REFERENCE)]
+const referencesOf = (page: string, text: string): { href: string; file: string; hash: string }[] =>
+  [...text.matchAll(REFERENCE)]
     .map(([, href = ""]) => href.replaceAll("&amp;", "&"))
     .filter((href) => href !== "" && !EXTERNAL.test(href))
     .map((href) => {

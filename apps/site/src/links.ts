@@ -22,7 +22,8 @@ export const repositoryLinks = (md: MarkdownIt): void => {
     const { path = ROOT, realPath = path }: Page = env;
     const from = relative(ROOT, realPath);
     if (pagePath(from).startsWith("api/")) return;
-    for (const { children } of tokens) children?.forEach((token, n) => void (token.type === "link_open" && mend(children, n, from)));
+    for (const { children } of tokens)
+      children?.forEach((token, n) => void (token.type === "link_open" && mend(children, n, from)));
   });
 };
 

@@ -7,14 +7,12 @@ const RULES: readonly (readonly [from: RegExp, to: string])[] = [
   [/^(?:packages\/backends|packages|apps)\/([^/]+)\/CHANGELOG\.md$/, "changes/$1.md"],
   [/^.*\/walkthroughs?\//, "walkthroughs/"],
   [/^README\.md$/, "readme.md"],
-  [/^([A-Z_]+)\.md$/, "$1.md"],
-  [/(^|\/)README\.md$/, "$1index.md"],
 ];
 
 export const pagePath = (file: string): string => {
   const rule = RULES.find(([from]) => from.test(file));
   const moved = rule === undefined ? file : file.replace(rule[0], rule[1]);
-  // file names of the repository in capitals are a custom of repositories
+  // capitals are a custom of repositories
   return moved.replace(/(^|\/)README\.md$/, "$1index.md").replace(/^[A-Z_]+\.md$/, (name) => name.toLowerCase());
 };
 

@@ -9,7 +9,7 @@ interface Section {
 }
 
 const SECTIONS: readonly Section[] = [
-  { title: "Start", pages: ["quick-start", "guarantees", "GLOSSARY", "walkthroughs/*"] },
+  { title: "Start", pages: ["quick-start", "guarantees", "glossary", "walkthroughs/*"] },
   {
     title: "Guide",
     pages: [
@@ -28,7 +28,7 @@ const SECTIONS: readonly Section[] = [
   },
   { title: "Run", pages: ["configuration", "backends", "production", "operating", "troubleshooting", "performance"] },
   { title: "Move to Rheo", pages: ["migrating/*"] },
-  { title: "How it works", pages: ["semantics", "ARCHITECTURE", "proof", "bug-corpus", "mongodb-double"] },
+  { title: "How it works", pages: ["semantics", "architecture", "proof", "bug-corpus", "mongodb-double"] },
   { title: "Packages", pages: ["packages/*"], isCollapsed: true },
   { title: "Decisions", pages: ["adr/index", "adr/*"], isCollapsed: true },
   { title: "Project", pages: ["readme", "contributing", "changelog", "changes/*"], isCollapsed: true },

@@ -1,7 +1,7 @@
 /** Shows the built site, on this machine alone. */
 import type { AddressInfo } from "node:net";
 import { preview } from "vite";
-import { SITE } from "./places.ts";
+import { HOME, SITE } from "./places.ts";
 
 const HOST = "127.0.0.1";
 
@@ -13,7 +13,7 @@ export interface Served {
 /** @param port - 0: any that is free */
 export const serveSite = async (port: number): Promise<Served> => {
   const server = await preview({
-    root: SITE,
+    root: HOME,
     configFile: false,
     logLevel: "warn",
     appType: "mpa",

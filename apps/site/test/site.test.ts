@@ -115,6 +115,8 @@ describeInBrowser("in a browser", (browser) => {
 
 const faultsByLook = async (page: Page): Promise<readonly string[]> => {
   await page.evaluate(axe);
-  const faults = await page.evaluate("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))");
+  const faults = await page.evaluate(
+    "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))",
+  );
   return faults as string[]; // as written above
 };
