@@ -27,7 +27,7 @@ const SECTIONS: readonly Section[] = [
     ],
   },
   { title: "Run", pages: ["configuration", "backends", "production", "operating", "troubleshooting", "performance"] },
-  { title: "Move to Rheo", pages: ["migrating/*"] },
+  { title: "Move to Rheo", pages: ["migrating/index", "migrating/*"] },
   { title: "How it works", pages: ["semantics", "architecture", "proof", "bug-corpus", "mongodb-double"] },
   { title: "Packages", pages: ["packages/*"], isCollapsed: true },
   { title: "Decisions", pages: ["adr/index", "adr/*"], isCollapsed: true },
