@@ -91,7 +91,7 @@ describeInBrowser("in a browser", (browser) => {
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
         await page.goto(`${served.url}${path}`);
-        await page.locator("#VPContent").waitFor();
+        await page.getByRole("main").waitFor();
         found[`${path} ${colorScheme}`] = await faultsByLook(page);
       }
       await page.setViewportSize({ width: 390, height: 844 });
