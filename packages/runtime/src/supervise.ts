@@ -8,6 +8,7 @@ import { InlineRunner } from "./group/inline.ts";
 import { ThreadRunner } from "./group/threaded.ts";
 import { type PoolOptions, ThreadPool, type WorkerPool } from "./pool/pool.ts";
 import { poolChild } from "./pool/pool-child.ts";
+import { SliceMemory } from "./pool/protocol.ts";
 import { Slots } from "./pool/slots.ts";
 import { Maintainer } from "./retention/maintainer.ts";
 import type { RetentionPolicy } from "./retention/policy.ts";
@@ -56,14 +57,15 @@ export interface Supervisor extends AsyncDisposable {
 export const supervise = (options: SuperviseOptions): Promise<Supervisor> =>
   superviseIn(options, (poolOptions) => new ThreadPool(poolOptions));
 
-/** The same with threads of another make. */
+/** The same with threads of another make, and memory for what they are given from elsewhere. */
 export const superviseIn = async (
   options: SuperviseOptions,
   createPool: (options: PoolOptions) => WorkerPool,
+  newMemory: () => SliceMemory = () => new SliceMemory(),
 ): Promise<Supervisor> => {
   const settings = parseSuperviseOptions(options);
   const { signal } = settings;
-  const tree = new Tree(settings, createPool);
+  const tree = new Tree(settings, createPool, newMemory);
   if (signal === null) {
     await tree.start();
     return tree;
@@ -92,12 +94,12 @@ class Tree implements Supervisor {
   #probing: WorkerPool | null = null;
   #phase: "starting" | "running" | "draining" | "drained" | "stopping" | "stopped" = "starting";
 
-  constructor(settings: SuperviseSettings, newPool: (options: PoolOptions) => WorkerPool) {
+  constructor(settings: SuperviseSettings, newPool: (options: PoolOptions) => WorkerPool, newMemory: () => SliceMemory) {
     this.#settings = settings;
     this.#newPool = newPool;
     this.#internals = internalsOf(settings.rheo);
     this.events = settings.rheo.events;
-    this.#slots = new Slots(this.#internals.clock);
+    this.#slots = new Slots(this.#internals.clock, newMemory);
     const { strategy, maxRestarts, withinMs, minMs, maxMs } = settings;
     const { clock, random, emit } = this.#internals;
     this.#supervisor = new ChildSupervisor({

@@ -1,6 +1,6 @@
 /** Many seeds over several threads, added up. */
 import { Worker } from "node:worker_threads";
-import { type Counts, noCounts } from "./counts.ts";
+import { COUNTED, type Counts, noCounts } from "./counts.ts";
 import type { Chunk, ChunkResult } from "./worker.ts";
 
 export interface FleetOptions {
@@ -29,10 +29,12 @@ export interface FleetReport {
 
 /** Seeds that a thread is sent at once. */
 const CHUNK = 20;
+/** For what one seed leaves behind: with the few MB that threads have by default, half of the time goes into moving it about. */
+const YOUNG_MB = 64;
 
 export const runFleet = async ({ from, seeds, jobs, onProgress, signal }: FleetOptions): Promise<FleetReport> => {
   const startMs = performance.now();
-  const results: ChunkResult[] = [];
+  const total = noTotal();
   let next = from;
   const take = (): Chunk | null => {
     if (signal.aborted || next >= from + seeds) return null;
@@ -41,32 +43,27 @@ export const runFleet = async ({ from, seeds, jobs, onProgress, signal }: FleetO
     return { from: next - count, count };
   };
   const told = (result: ChunkResult): void => {
-    results.push(result);
-    onProgress(
-      sum(results, ({ chunk }) => chunk.count),
-      sum(results, ({ failed }) => failed.length),
-    );
+    add(total, result);
+    onProgress(total.seeds, total.failed.length);
   };
   await Promise.all(Array.from({ length: jobs }, () => work(take, told)));
   const seconds = (performance.now() - startMs) / 1_000;
-  const done = sum(results, ({ chunk }) => chunk.count);
+  const { virtualMs, ...counted } = total;
   return {
+    ...counted,
     from,
-    seeds: done,
-    telling: sum(results, ({ telling }) => telling),
     seconds,
-    perSecond: done / seconds,
-    steps: sum(results, ({ steps }) => steps),
-    virtualHours: sum(results, ({ virtualMs }) => virtualMs) / 3_600_000,
-    counts: added(results.map(({ counts }) => counts)),
-    seedsWith: added(results.map(({ seedsWith }) => seedsWith)),
-    failed: results.flatMap(({ failed }) => failed).sort((a, b) => a.seed - b.seed),
+    perSecond: total.seeds / seconds,
+    virtualHours: virtualMs / 3_600_000,
+    failed: total.failed.sort((a, b) => a.seed - b.seed),
   };
 };
 
 const work = (take: () => Chunk | null, told: (result: ChunkResult) => void): Promise<void> =>
   new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./worker.js", import.meta.url));
+    const worker = new Worker(new URL("./worker.js", import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+    });
     const more = (): void => {
       const chunk = take();
       if (chunk === null) void worker.terminate().then(() => resolve());
@@ -80,11 +77,34 @@ const work = (take: () => Chunk | null, told: (result: ChunkResult) => void): Pr
     more();
   });
 
-const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
-  items.reduce((total, item) => total + of(item), 0);
+interface Total {
+  seeds: number;
+  telling: number;
+  steps: number;
+  virtualMs: number;
+  readonly counts: Counts;
+  readonly seedsWith: Counts;
+  readonly failed: ChunkResult["failed"][number][];
+}
 
-const added = (all: readonly Counts[]): Counts => {
-  const total = noCounts();
-  for (const counts of all) for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += counts[name];
-  return total;
+const noTotal = (): Total => ({
+  seeds: 0,
+  telling: 0,
+  steps: 0,
+  virtualMs: 0,
+  counts: noCounts(),
+  seedsWith: noCounts(),
+  failed: [],
+});
+
+const add = (total: Total, { chunk, telling, steps, virtualMs, counts, seedsWith, failed }: ChunkResult): void => {
+  total.seeds += chunk.count;
+  total.telling += telling;
+  total.steps += steps;
+  total.virtualMs += virtualMs;
+  total.failed.push(...failed);
+  for (const name of COUNTED) {
+    total.counts[name] += counts[name];
+    total.seedsWith[name] += seedsWith[name];
+  }
 };

@@ -6,6 +6,7 @@ import type { Random } from "@rheo/testing/internal";
 import type { Counts } from "./counts.ts";
 import type { Handlers, Room } from "./handlers.ts";
 import { HostClock } from "./host-clock.ts";
+import type { Memories } from "./memories.ts";
 import { networkTo } from "./network.ts";
 import type { FaultPlan, GroupPlan, Plan } from "./plan.ts";
 import { VirtualPool, type VirtualThread } from "./virtual-pool.ts";
@@ -20,6 +21,7 @@ export interface HostWorld {
   readonly counts: Counts;
   readonly handlers: Handlers;
   readonly faults: () => FaultPlan;
+  readonly memories: Memories;
   /** Something that must never happen. */
   fault(text: string): void;
   /** For a trace. */
@@ -84,6 +86,7 @@ export class Host {
         });
         return this.#pool;
       },
+      () => this.#world.memories.take(),
     );
   }
 

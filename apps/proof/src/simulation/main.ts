@@ -21,6 +21,8 @@ const MAX_SEEDS = 1_000_000_000;
 /** Failed seeds that are printed with their violations. */
 const SHOWN = 10;
 const VIOLATIONS_SHOWN = 3;
+/** Where nobody sits at the terminal, a line now and then is enough. */
+const TELL_EVERY_MS = 60_000;
 
 const whole =
   (min: number, max: number) =>
@@ -39,7 +41,10 @@ const command = new Command("sim")
   .option("--seed <n>", "only this one, with a line for everything that happens", whole(1, MAX_SEED))
   .option("--jobs <n>", "threads", whole(1, 256), availableParallelism())
   .option("--json", "one JSON document", false)
-  .addHelpText("after", "\nExit codes: 0 no violation, 1 a violation, 2 wrong usage.")
+  .addHelpText(
+    "after",
+    "\nTold to stop (SIGINT, SIGTERM), it ends with what it has seen so far.\n\nExit codes: 0 no violation, 1 a violation, 2 wrong usage.",
+  )
   .allowExcessArguments(false)
   .exitOverride();
 
@@ -52,15 +57,20 @@ const one = async (seed: number, json: boolean): Promise<number> => {
 
 const many = async ({ seeds, from = randomInt(1, MAX_SEED - seeds), jobs, json }: Flags): Promise<number> => {
   const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
   const isSeen = process.stderr.isTTY && !json;
+  let toldAtMs = performance.now();
   const report = await runFleet({
     from,
     seeds,
     jobs,
     signal: stop.signal,
     onProgress: (done, failed) => {
-      if (isSeen) process.stderr.write(`\r\u001b[2K${done} of ${seeds} seeds, ${failed} with violations`);
+      const line = `${done} of ${seeds} seeds, ${failed} with violations`;
+      if (isSeen) return void process.stderr.write(`\r\u001b[2K${line}`);
+      if (performance.now() - toldAtMs < TELL_EVERY_MS) return;
+      toldAtMs = performance.now();
+      process.stderr.write(`${line}\n`);
     },
   });
   if (isSeen) process.stderr.write("\r\u001b[2K");

@@ -9,6 +9,8 @@ import { type Counts, noCounts } from "./counts.ts";
 import { Handlers } from "./handlers.ts";
 import { Host, type HostWorld } from "./host.ts";
 import { HostClock } from "./host-clock.ts";
+import { isReady, turn, withoutEventLoop } from "./immediates.ts";
+import { Memories } from "./memories.ts";
 import { networkTo } from "./network.ts";
 import { Operator } from "./operator.ts";
 import { type FaultPlan, type Plan, planOf } from "./plan.ts";
@@ -57,8 +59,12 @@ export interface SimulateOptions {
 }
 
 /** The same seed does the same again. */
-export const simulate = async (seed: number, options: SimulateOptions = {}): Promise<Simulated> =>
-  await new Simulation(planOf(seed), options).run();
+export const simulate = async (seed: number, options: SimulateOptions = {}): Promise<Simulated> => {
+  const simulation = new Simulation(planOf(seed), options);
+  const simulated = await withoutEventLoop(() => simulation.run());
+  simulation.memories.giveBack();
+  return simulated;
+};
 
 class Simulation implements HostWorld {
   readonly plan: Plan;
@@ -67,6 +73,7 @@ class Simulation implements HostWorld {
   readonly counts: Counts = noCounts();
   readonly store: HostWorld["store"];
   readonly handlers: Handlers;
+  readonly memories = new Memories();
   readonly #watch: Watch;
   readonly #hosts: Host[] = [];
   #faults: FaultPlan;
@@ -75,11 +82,11 @@ class Simulation implements HostWorld {
   /** The world has ended: nobody is restarted. */
   #isOver = false;
 
-  constructor(plan: Plan, { trace = () => undefined, wrap = (store) => store }: SimulateOptions) {
+  constructor(plan: Plan, { trace, wrap = (store) => store }: SimulateOptions) {
     this.plan = plan;
     this.random = seeded(plan.seed ^ 0x5eed);
     this.time = new VirtualTime(this.random);
-    this.#watch = new Watch(plan.groups, () => this.time.now(), this.counts, trace);
+    this.#watch = new Watch(plan.groups, () => this.time.now(), this.counts, trace ?? null);
     this.store = this.#watch.over(wrap(memory()));
     this.handlers = new Handlers(this.#watch, plan.fates, this.counts);
     this.#faults = plan.faults;
@@ -332,16 +339,13 @@ class Simulation implements HostWorld {
     while (!isDone()) {
       const { nextAtMs } = this.time;
       if (nextAtMs === null || nextAtMs > endMs || this.#steps >= MAX_STEPS) return this.fault(complaint);
-      if (nextAtMs > this.time.monotonic()) await turn();
+      if (nextAtMs > this.time.monotonic() && isReady()) await turn();
       this.time.step();
       this.#steps += 1;
       await turn();
     }
   }
 }
-
-/** What is ready to run runs, as far as no timer is needed. */
-const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const partitionOf = (place: string): number => Number(place.split("/")[0]);
 const sequenceOf = (place: string): number => Number(place.split("/")[1]);

@@ -22,11 +22,12 @@ export class Watch {
   /** By place, such as "0/7". */
   readonly log = new Map<string, Logged>();
   readonly #now: () => number;
-  readonly #trace: (line: string) => void;
+  /** Null: nobody listens, and no line is put together. */
+  readonly #trace: ((line: string) => void) | null;
   readonly #highest: number[] = [];
 
   /** `trace` is told what happens, a line each. */
-  constructor(plans: readonly GroupPlan[], now: () => number, counts: Counts, trace: (line: string) => void) {
+  constructor(plans: readonly GroupPlan[], now: () => number, counts: Counts, trace: ((line: string) => void) | null) {
     this.#now = now;
     this.#trace = trace;
     this.groups = new Map(plans.map((plan) => [plan.name, new GroupWatch(plan, this, now, counts)]));
@@ -38,7 +39,7 @@ export class Watch {
   }
 
   note(text: string): void {
-    this.#trace(`${this.#now()} ${text}`);
+    this.#trace?.(`${this.#now()} ${text}`);
   }
 
   /** All that was found, here and in the groups. */
@@ -97,6 +98,11 @@ export class Watch {
   }
 
   #exchanged(request: ExchangeRequest, answer: ExchangeAnswer): void {
+    if (this.#trace !== null) this.#noteExchange(request, answer);
+    this.groups.get(request.group)?.exchanged(request, answer);
+  }
+
+  #noteExchange(request: ExchangeRequest, answer: ExchangeAnswer): void {
     for (const [part, { partition, token, sequences, outcome }] of request.settlements.entries()) {
       const states = answer.settled[part]?.map(({ state, why }) => why ?? state).join(" ");
       this.note(`${request.group} settles ${partition}/[${sequences.join(" ")}] under ${token} as ${outcome.kind}: ${states}`);
@@ -109,7 +115,6 @@ export class Watch {
     }
     for (const { partition, sequence, reason } of answer.died)
       this.note(`${partition}/${sequence} dies in ${request.group}: ${reason}`);
-    this.groups.get(request.group)?.exchanged(request, answer);
   }
 
   #appended({ stream, events }: AppendRequest, answer: AppendAnswer | undefined): void {

@@ -6,7 +6,7 @@ import {
   SessionGate,
   type SessionTask,
   type SliceContent,
-  SliceMemory,
+  type SliceMemory,
 } from "./protocol.ts";
 
 /** A group that has work for threads. */
@@ -46,6 +46,7 @@ export interface Opened {
 
 export class Slots {
   readonly #clock: Clock;
+  readonly #newMemory: () => SliceMemory;
   /** In the order of their turn. */
   readonly #waiting = new Set<Feeder>();
   readonly #feeders = new Set<Feeder>();
@@ -56,8 +57,9 @@ export class Slots {
   #lastId = 0;
   #isPumping = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, newMemory: () => SliceMemory) {
     this.#clock = clock;
+    this.#newMemory = newMemory;
   }
 
   attach(pool: WorkerPool): void {
@@ -138,7 +140,7 @@ export class Slots {
   }
 
   #slice(content: Omit<SliceContent, "id" | "memory">): { readonly content: SliceContent; readonly memory: SliceMemory } {
-    const memory = this.#spare.pop() ?? new SliceMemory();
+    const memory = this.#spare.pop() ?? this.#newMemory();
     memory.reset(content.columns.ids.length);
     return { content: { ...content, id: ++this.#lastId, memory: memory.buffer }, memory };
   }
