@@ -84,12 +84,21 @@ export const toExchanged = (request: ExchangeRequest, rows: readonly Row[], befo
 };
 
 const toGrants = ({ grants, leasedAt = 0, expiresAt = 0 }: Header, rows: readonly Row[]): Grant[] => {
+  const found = foundOf(rows);
   let next = 1;
-  return (grants ?? []).map(([partition, token, attempt, count]) => {
-    const events = rows.slice(next, next + count).map((row) => toRecord(row, partition));
-    next += count;
+  const given = (grants ?? []).map(([partition, token, attempt, count], index) => {
+    const end = next + (found?.[index] ?? count);
+    const events = rows.slice(next, end).map((row) => toRecord(row, partition));
+    next = end;
     return { partition, token, attempt, leasedAtMs: leasedAt, expiresAtMs: expiresAt, events };
   });
+  return found === null ? given : given.filter(({ events }) => events.length > 0);
+};
+
+/** How many events of each grant are there; null: all. What is not has been told as skipped. */
+const foundOf = (rows: readonly Row[]): readonly number[] | null => {
+  const last = rows.length > 1 ? rows[rows.length - 1] : undefined;
+  return last === undefined || last[0] !== null ? null : (JSON.parse(last[6] ?? "{}") as { found: number[] }).found; // our own function wrote it
 };
 
 /** Shared by all that have none, so that what the driver made for each does not outlive its row. */

@@ -1,14 +1,15 @@
 /** Looking at progress: nothing here writes (P4). Each throws stream_not_found, group_not_found. */
-import type {
-  DeadLetterRecord,
-  DeadLetterRequest,
-  DeliveryState,
-  GroupStats,
-  Holder,
-  LeaseRecord,
-  PartitionProgress,
+import {
+  type DeadLetterRecord,
+  type DeadLetterRequest,
+  type DeliveryState,
+  type GroupStats,
+  type Holder,
+  type LeaseRecord,
+  type PartitionProgress,
+  RheoError,
 } from "@rheo/core";
-import { programText } from "@rheo/core/internal";
+import { programText, progress as rules } from "@rheo/core/internal";
 import { checkFound, cursorNotFound } from "./answers.ts";
 import { type Database, jsonOf, reading, type Statement, type Value } from "./database.ts";
 
@@ -32,8 +33,31 @@ const ask = async (
   return answer;
 };
 
-export const progress = async (database: Database, stream: string, group: string): Promise<PartitionProgress[]> =>
-  (await ask(database, PROGRESS, stream, group, [])).progress as PartitionProgress[];
+/** @throws unavailable - a record is not there, or is not true */
+export const progress = async (database: Database, stream: string, group: string): Promise<PartitionProgress[]> => {
+  const { partitions, progress: found } = await ask(database, PROGRESS, stream, group, []);
+  const known = found as readonly (PartitionProgress & { readonly cursor: number })[];
+  if (known.length !== partitions) throw recordMissing(stream, group, Number(partitions), known);
+  return known.map(({ cursor, ...shown }) => {
+    rules.checkCursor({ stream, name: group }, shown.partition, cursor, shown.highWatermark);
+    return shown;
+  });
+};
+
+const recordMissing = (
+  stream: string,
+  group: string,
+  partitions: number,
+  known: readonly { readonly partition: number }[],
+): RheoError => {
+  const present = new Set(known.map(({ partition }) => partition));
+  const partition = Array.from({ length: partitions }, (_, index) => index).find((index) => !present.has(index));
+  return new RheoError(
+    "unavailable",
+    `Where ${stream}/${partition} and group "${group}" stand there is not recorded: a row of partitions, progress or cursors is missing, so the store was written to by something else, or is damaged. Restore it from a backup.`,
+    { stream, group, ...(partition === undefined ? {} : { partition }) },
+  );
+};
 
 export const groupStats = async (database: Database, stream: string, group: string, nowMs: number | null): Promise<GroupStats> =>
   (await ask(database, STATS, stream, group, [nowMs])) as unknown as GroupStats;

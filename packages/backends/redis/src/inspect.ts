@@ -49,15 +49,29 @@ const rowsOf = (answer: readonly unknown[], size: number, from = 1): (readonly u
   return rows;
 };
 
+/** @throws unavailable - leases are not there */
 export const progress = async (shards: Shards, stream: string, group: string): Promise<PartitionProgress[]> =>
   (await look(shards, LOOKS.progress, stream, group)).flatMap(({ partitions, answer }) =>
-    rowsOf(answer, 4).map(([firstSequence, highWatermark, frontier, skipped], at) => ({
-      partition: partitions[at] ?? 0,
-      firstSequence: Number(firstSequence),
-      highWatermark: Number(highWatermark),
-      frontier: Number(frontier),
-      skipped: Number(skipped),
-    })),
+    rowsOf(answer, 5).map(([firstSequence, highWatermark, frontier, skipped, lost], at) => {
+      const partition = partitions[at] ?? 0;
+      if (Number(lost) !== 0) throw leasesMissing(stream, group, partition, Number(lost));
+      return {
+        partition,
+        firstSequence: Number(firstSequence),
+        highWatermark: Number(highWatermark),
+        frontier: Number(frontier),
+        skipped: Number(skipped),
+      };
+    }),
+  );
+
+/** Where a frontier would pass over them. */
+const leasesMissing = (stream: string, group: string, partition: number, lost: number): RheoError =>
+  new RheoError(
+    "unavailable",
+    `Group "${group}" counts deliveries as leased in ${stream}/${partition} that no record of leases tells of, ${lost} by the count: the store was written to by something else, or is damaged. ` +
+      "Replay the group from the last sequence that is known to be handled, or reset it.",
+    { stream, group, partition },
   );
 
 /** A member that holds nothing is listed for this many lease lengths after it was last seen. */

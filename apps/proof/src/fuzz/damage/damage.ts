@@ -1,6 +1,6 @@
 /** What may be damaged in a store, and what may come of it. */
 import { EVENTS, GROUP, PARTITIONS } from "./shop.ts";
-import { type GroupVisit, type Place, placeOf, type Visit } from "./visit.ts";
+import { type GroupVisit, LAST_LETTERS, type Place, placeOf, type Visit } from "./visit.ts";
 
 /** One way to damage a store that is reached by a `Target`. */
 export interface Damage<Target> {
@@ -35,7 +35,7 @@ const outageOf = (visit: Visit, hit: readonly Place[]): string[] => {
     if (lost.length > 0) faults.push(`${name} has lost ${lost.join(" ")}`);
     faults.push(...lossesOf(name, group, visit));
     for (const place of hit)
-      if (group.dead.has(place) && !group.dead.get(place)?.includes(place))
+      if (group.dead?.has(place) === true && group.dead.get(place)?.includes(place) !== true)
         faults.push(`${name}: the dead letter of ${place} does not say so`);
   }
   return faults;
@@ -45,12 +45,15 @@ const outageOf = (visit: Visit, hit: readonly Place[]): string[] => {
 const lossesOf = (name: string, group: GroupVisit, visit: Visit): string[] => {
   const undone = undoneOf(name, group);
   if (group.lag !== null && group.lag < 0) return [`${name}: lag is ${group.lag}`];
-  if (group.lag === null) return hasTold(name, visit) ? [] : [`${name}: nobody says what is wrong`];
+  if (group.lag === null || group.dead === null) return hasTold(name, visit) ? [] : [`${name}: nobody says what is wrong`];
   return undone.length <= group.lag + group.skipped ? [] : [`${name} lost in silence: ${undone.join(" ")}`];
 };
 
 const hasTold = (name: string, { refusals }: Visit): boolean =>
-  [...refusals].some((refusal) => refusal.startsWith(`consuming ${name}: `) || refusal.startsWith("lag: "));
+  [...refusals].some(
+    (refusal) =>
+      refusal.startsWith(`consuming ${name}: `) || refusal.startsWith("lag: ") || refusal.startsWith(`${LAST_LETTERS}: `),
+  );
 
 const undoneOf = (name: string, { handled, dead }: GroupVisit): Place[] =>
-  ALL.filter((place) => !handled.has(place) && !dead.has(place) && !(name === GROUP && SETTLED.has(place)));
+  ALL.filter((place) => !handled.has(place) && dead?.has(place) !== true && !(name === GROUP && SETTLED.has(place)));

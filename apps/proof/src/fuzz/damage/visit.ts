@@ -12,8 +12,8 @@ export const placeOf = (partition: number, sequence: number): Place => `${partit
 
 export interface GroupVisit {
   readonly handled: ReadonlySet<Place>;
-  /** With the reason. */
-  readonly dead: ReadonlyMap<Place, string>;
+  /** With the reason. Null: they could not be asked for. */
+  readonly dead: ReadonlyMap<Place, string> | null;
   /** Null: it could not be asked. */
   readonly lag: number | null;
   /** Deliveries that it was told were not there. */
@@ -30,6 +30,8 @@ export interface Visit {
   readonly groups: Readonly<Record<string, GroupVisit>>;
 }
 
+/** The last question of a visit. */
+export const LAST_LETTERS = "deadLetters at the end";
 /** A group that has made no progress for so long does not, in ms of real time. */
 const STUCK_MS = 400;
 const LOOK_MS = 15;
@@ -158,11 +160,11 @@ class Tour {
       lag = found.lag;
       skipped = found.partitions.reduce((sum, part) => sum + part.skipped, 0);
     });
-    await this.attempt("deadLetters at the end", async () => {
+    const isTold = await this.attempt(LAST_LETTERS, async () => {
       for (const { partition, sequence, reason } of await rheo.deadLetters(STREAM, group))
         dead.set(placeOf(partition, sequence), reason);
     });
-    return { dead, lag, skipped };
+    return { dead: isTold ? dead : null, lag, skipped };
   }
 }
 

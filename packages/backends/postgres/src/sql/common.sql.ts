@@ -25,10 +25,19 @@ CREATE FUNCTION @.ranges_of(p_sequences bigint[]) RETURNS int8multirange LANGUAG
   SELECT coalesce(range_agg(int8range(s, s + 1)), '{}'::int8multirange) FROM unnest(p_sequences) s
 $$;`;
 
+/** What no fetch wrote is refused: walking it might never end. As in `ranges` of core's progress. */
+export const REFUSE_LEASE = `
+CREATE FUNCTION @.refuse_lease(p_partition integer, p_token bigint, p_open int8multirange) RETURNS int8multirange LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RAISE EXCEPTION 'the lease of token % in partition % is stored as %, which no fetch wrote: the store was written to by something else, or is damaged; remove that row of leases, then replay the group from the last sequence that is known to be handled',
+    p_token, p_partition, p_open;
+END $$;`;
+
 /** What is open of a lease row. */
 export const OPEN_OF = `
 CREATE FUNCTION @.open_of(l @.leases) RETURNS int8multirange LANGUAGE sql IMMUTABLE AS $$
-  SELECT coalesce(l.open_set, int8multirange(int8range(l.first_sequence, l.last_sequence + 1)))
+  SELECT CASE WHEN l.last_sequence - l.first_sequence < 1048576 THEN coalesce(l.open_set, int8multirange(int8range(l.first_sequence, l.last_sequence + 1)))
+    ELSE @.refuse_lease(l.partition, l.token, int8multirange(int8range(l.first_sequence, l.last_sequence, '[]'))) END
 $$;`;
 
 /** The last sequence of a partition. Cost: two index look-ups, whatever the history. */

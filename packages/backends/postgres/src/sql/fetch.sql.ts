@@ -61,7 +61,8 @@ CREATE FUNCTION @.header(p_answer jsonb) RETURNS @.event_row LANGUAGE sql IMMUTA
 $$;`;
 
 /**
- * The first row's payload is the answer without the events; then the events, grant by grant. Null settlements or limit: that part is empty.
+ * The first row's payload is the answer without the events; then the events, grant by grant; where some were not there, a last row says how
+ * many of each grant were. Null settlements or limit: that part is empty.
  * Partitions that others hold are passed over. If nothing was given because of that, the answer names one, and the call is made again with
  * `p_wait_for`: it then holds nothing that anybody else could be waiting for.
  * Cost of the happy path, however many events: two rows in (lease, cursor), two out (the lease settled, the cursor before).
@@ -94,6 +95,9 @@ DECLARE
   h @.cursors;
   v_grants jsonb := '[]';
   v_grant @.granted;
+  v_rows integer;
+  v_found integer[] := '{}';
+  v_is_whole boolean := true;
   p @.pass;
 BEGIN
   SELECT * INTO g FROM @.find_group(p_stream, p_group);
@@ -222,5 +226,12 @@ BEGIN
         FROM @.sequences(v_grant.sequences) s JOIN @.events e ON e.stream_id = g.stream_id AND e.partition = v_grant.partition AND e.sequence = s
         ORDER BY e.sequence;
     END IF;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    v_found := v_found || v_rows;
+    IF v_rows < v_grant.count THEN
+      PERFORM @.skip_in_grant(g.group_id, g.stream_id, v_grant);
+      v_is_whole := false;
+    END IF;
   END LOOP;
+  IF NOT v_is_whole THEN RETURN NEXT @.header(jsonb_build_object('found', v_found)); END IF;
 END $$;`;

@@ -7,6 +7,7 @@ import * as fetch from "./fetch.sql.ts";
 import * as filter from "./filter.sql.ts";
 import * as inspect from "./inspect.sql.ts";
 import * as lastChance from "./last-chance.sql.ts";
+import * as missing from "./missing.sql.ts";
 import * as pass from "./pass.sql.ts";
 import * as records from "./records.sql.ts";
 import * as renew from "./renew.sql.ts";
@@ -28,6 +29,7 @@ export const FUNCTIONS: readonly string[] = [
   common.SEQUENCES,
   common.SIZE_OF,
   common.RANGES_OF,
+  common.REFUSE_LEASE,
   common.OPEN_OF,
   common.HIGH_WATERMARK,
   common.SEQUENCE_AT,
@@ -35,6 +37,8 @@ export const FUNCTIONS: readonly string[] = [
   common.MISSING,
   common.HEAD_OF,
   records.KEEP_OPEN,
+  missing.SKIP,
+  missing.SKIP_IN_GRANT,
   records.FOLD,
   records.HOLD,
   records.HOLD_ALL,

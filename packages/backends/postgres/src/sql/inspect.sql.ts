@@ -35,8 +35,8 @@ DECLARE
 BEGIN
   SELECT * INTO g FROM @.find_group(p_stream, p_group);
   IF g.group_id IS NULL THEN RETURN jsonb_build_object('missing', coalesce(@.missing(g.stream_id, g.group_id), 'stream')); END IF;
-  RETURN jsonb_build_object('progress', (SELECT coalesce(jsonb_agg(jsonb_build_object('partition', f.partition, 'firstSequence', f.first_sequence,
-    'highWatermark', f.high_watermark, 'frontier', f.frontier, 'skipped', f.skipped) ORDER BY f.partition), '[]') FROM @.frontiers f WHERE f.group_id = g.group_id));
+  RETURN jsonb_build_object('partitions', g.partitions, 'progress', (SELECT coalesce(jsonb_agg(jsonb_build_object('partition', f.partition, 'firstSequence', f.first_sequence,
+    'highWatermark', f.high_watermark, 'frontier', f.frontier, 'skipped', f.skipped, 'cursor', f.cursor) ORDER BY f.partition), '[]') FROM @.frontiers f WHERE f.group_id = g.group_id));
 END $$;`;
 
 export const STATS_OF = `
@@ -93,7 +93,9 @@ BEGIN
     FROM (
       SELECT * FROM (
         SELECT l.partition, s AS sequence, l.token, l.attempt, l.consumer_id, l.leased_at, l.expires_at
-        FROM @.open_leases l CROSS JOIN LATERAL @.sequences(l.open_set) s WHERE l.group_id = g.group_id
+        FROM @.open_leases l CROSS JOIN LATERAL @.sequences(
+          CASE WHEN upper(l.open_set) - lower(l.open_set) < 1048577 THEN l.open_set ELSE @.refuse_lease(l.partition, l.token, l.open_set) END
+        ) s WHERE l.group_id = g.group_id
         UNION ALL
         SELECT x.partition, x.sequence, x.token, x.attempt, coalesce(x.consumer_id, ''), x.leased_at, x.due_at
         FROM @.exceptions x WHERE x.group_id = g.group_id AND x.state = 'leased'

@@ -21,13 +21,13 @@ DECLARE
 BEGIN
   IF p.ordering = 'none' THEN
     OPEN v_found FOR SELECT t.*, e.bytes, '' AS lane, 1 AS position FROM @.exceptions t
-      JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = t.partition AND e.sequence = t.sequence
+      LEFT JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = t.partition AND e.sequence = t.sequence
       WHERE t.group_id = p.group_id AND t.partition = v_partition AND t.due_at <= p.now
       ORDER BY t.due_at, t.sequence LIMIT p.room FOR UPDATE OF t SKIP LOCKED;
   ELSE
     OPEN v_found FOR SELECT t.*, e.bytes, f.lane, f.position FROM unnest(p_free.sequences, p_free.lanes, p_free.positions) f (sequence, lane, position)
       JOIN @.exceptions t ON t.group_id = p.group_id AND t.partition = v_partition AND t.sequence = f.sequence
-      JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = t.partition AND e.sequence = t.sequence
+      LEFT JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = t.partition AND e.sequence = t.sequence
       WHERE t.due_at IS NULL OR t.due_at <= p.now
       ORDER BY t.sequence FOR UPDATE OF t SKIP LOCKED;
   END IF;
@@ -38,6 +38,12 @@ BEGIN
     -- in a run each follows the one before it, or is not taken
     CONTINUE WHEN x.position > 1 AND coalesce((v_taken->>x.lane)::integer, 0) <> x.position - 1;
     v_expired := x.state = 'leased';
+    IF x.bytes IS NULL THEN -- its event is not there
+      IF v_expired THEN PERFORM @.revoke(p.group_id, v_partition, x.token, int8multirange(int8range(x.sequence, x.sequence + 1)), 'reclaimed'); END IF;
+      DELETE FROM @.exceptions WHERE group_id = p.group_id AND partition = v_partition AND sequence = x.sequence;
+      PERFORM @.skip(p.group_id, v_partition, 1);
+      CONTINUE;
+    END IF;
     IF x.attempt >= p.max_attempts AND (NOT v_expired OR x.alone > 0) THEN
       IF v_expired THEN PERFORM @.revoke(p.group_id, v_partition, x.token, int8multirange(int8range(x.sequence, x.sequence + 1)), 'reclaimed'); END IF;
       DELETE FROM @.exceptions WHERE group_id = p.group_id AND partition = v_partition AND sequence = x.sequence;

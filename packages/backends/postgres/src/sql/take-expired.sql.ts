@@ -1,18 +1,26 @@
 /** Range leases that ran out: the twin of `take-expired` in core's progress (T1, T4, T5). */
 
-/** Leases the first of `p_wanted` that fit anew; what remains stays as it was, expired. Cost: three rows. */
+/** Leases the first of `p_wanted` that fit anew; what remains stays as it was, expired, but for what is not there. Cost: three rows. */
 export const MOVE_LEASE = `
 CREATE FUNCTION @.move_lease(p @.pass, p_place integer, l @.leases, p_wanted int8multirange, p_most bigint, p_attempt integer, p_alone integer)
 RETURNS @.pass LANGUAGE plpgsql AS $$
 DECLARE
   v_taken int8multirange;
+  v_gone int8multirange;
   v_bytes bigint;
 BEGIN
-  SELECT range_agg(int8range(a.sequence, a.sequence + 1)), sum(a.bytes) INTO v_taken, v_bytes FROM (
-    SELECT e.sequence, e.bytes, sum(e.bytes) OVER (ORDER BY e.sequence) AS upto, row_number() OVER (ORDER BY e.sequence) AS n
+  SELECT range_agg(int8range(a.s, a.s + 1)) FILTER (WHERE a.bytes IS NOT NULL), sum(a.bytes), range_agg(int8range(a.s, a.s + 1)) FILTER (WHERE a.bytes IS NULL)
+  INTO v_taken, v_bytes, v_gone FROM (
+    SELECT w.s, e.bytes, sum(e.bytes) OVER (ORDER BY w.s) AS upto, row_number() OVER (ORDER BY w.s) AS n
     FROM (SELECT s FROM @.sequences(p_wanted) s ORDER BY s LIMIT least(p_most, p.room)) w
-    JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = l.partition AND e.sequence = w.s
-  ) a WHERE a.upto <= p.bytes_left OR (a.n = 1 AND p.granted = 0);
+    LEFT JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = l.partition AND e.sequence = w.s
+  ) a WHERE a.bytes IS NULL OR a.upto <= p.bytes_left OR (a.n = 1 AND p.granted = 0);
+  IF v_gone IS NOT NULL THEN
+    PERFORM @.keep_open(l, @.open_of(l) - v_gone);
+    PERFORM @.revoke(p.group_id, l.partition, l.token, v_gone, 'reclaimed');
+    PERFORM @.skip(p.group_id, l.partition, @.size_of(v_gone));
+    SELECT * INTO l FROM @.leases WHERE group_id = l.group_id AND partition = l.partition AND token = l.token AND first_sequence = l.first_sequence;
+  END IF;
   IF v_taken IS NULL THEN RETURN p; END IF;
   p := @.token_in(p, p_place);
   PERFORM @.keep_open(l, @.open_of(l) - v_taken);

@@ -37,6 +37,10 @@ DECLARE
   v_cursor bigint := p.places[p_place].cursor;
   v_high bigint;
   v_last bigint;
+  v_end bigint;
+  v_from bigint;
+  v_seen integer;
+  v_full boolean;
   v_bytes bigint;
   v_most integer;
   v_page integer;
@@ -58,10 +62,16 @@ BEGIN
     v_last := least(v_cursor + v_most, v_high);
     v_bytes := 0;
     IF p.counts_bytes THEN
+      v_end := v_last;
       SELECT max(a.sequence), sum(a.bytes) INTO v_last, v_bytes FROM (
         SELECT b.sequence, b.bytes, sum(b.bytes) OVER (ORDER BY b.sequence) AS upto, row_number() OVER (ORDER BY b.sequence) AS n
-        FROM @.events b WHERE b.stream_id = p.stream_id AND b.partition = v_partition AND b.sequence > v_cursor AND b.sequence <= v_last
+        FROM @.events b WHERE b.stream_id = p.stream_id AND b.partition = v_partition AND b.sequence > v_cursor AND b.sequence <= v_end
       ) a WHERE a.upto <= p.bytes_left OR (a.n = 1 AND p.granted = 0);
+      IF v_last IS NULL AND NOT EXISTS (SELECT FROM @.events b
+        WHERE b.stream_id = p.stream_id AND b.partition = v_partition AND b.sequence > v_cursor AND b.sequence <= v_end) THEN
+        v_last := v_end; -- none of them is there, which is told when they are read
+        v_bytes := 0;
+      END IF;
     END IF;
     IF v_last > v_cursor THEN
       p.places[p_place].cursor := v_last;
@@ -81,6 +91,9 @@ BEGIN
     v_leased := '{}';
     v_parked := '{}';
     v_bytes := 0;
+    v_from := v_cursor;
+    v_seen := 0;
+    v_full := false;
     -- the first events of a key that is not busy are free, as many as a run may have; the others of it wait behind them
     FOR e IN EXECUTE format($page$
       WITH busy AS MATERIALIZED (
@@ -103,17 +116,25 @@ BEGIN
     LOOP
       IF e.passes THEN
         IF e.free THEN
-          EXIT WHEN cardinality(v_leased) >= v_most OR (v_bytes + e.bytes > p.bytes_left AND cardinality(v_leased) + p.granted > 0);
+          v_full := cardinality(v_leased) >= v_most OR (v_bytes + e.bytes > p.bytes_left AND cardinality(v_leased) + p.granted > 0);
+          EXIT WHEN v_full;
           v_leased := v_leased || e.sequence;
           v_bytes := v_bytes + e.bytes;
         ELSE
-          EXIT WHEN v_parked_count >= 1000;
+          v_full := v_parked_count >= 1000;
+          EXIT WHEN v_full;
           v_parked := v_parked || e.sequence;
           v_parked_count := v_parked_count + 1;
         END IF;
       END IF;
       v_cursor := e.sequence;
+      v_seen := v_seen + 1;
     END LOOP;
+    IF NOT v_full THEN v_cursor := v_last; END IF;
+    IF v_cursor - v_from > v_seen THEN -- sequences have no gaps (L1), but below what was trimmed
+      SELECT greatest(v_from, q.first_sequence - 1) INTO v_from FROM @.partitions q WHERE q.stream_id = p.stream_id AND q.partition = v_partition;
+      IF v_cursor - v_from > v_seen THEN PERFORM @.skip(p.group_id, v_partition, v_cursor - v_from - v_seen); END IF;
+    END IF;
     IF cardinality(v_parked) > 0 THEN
       INSERT INTO @.exceptions (group_id, partition, sequence, token, attempt, takeovers, state, alone, leased_at, key)
       SELECT p.group_id, v_partition, b.sequence, 0, 0, 0, 'parked', 0, 'epoch', b.key FROM @.events b

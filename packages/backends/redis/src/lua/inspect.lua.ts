@@ -40,14 +40,17 @@ local function state_of(place, sequence)
 end
 `;
 
-/** Answers `{ "ok", first, high, frontier, skipped, … }`. */
+/** Answers `{ "ok", first, high, frontier, skipped, leased by the head's count but by no record, … }`. */
 export const PROGRESS: string = lua`
 local missing = missing_group()
 if missing then return { missing } end
 local answer = { 'ok' }
 for i = 1, #KEYS do
   local place, log, n = place_of(i), log_of(i), #answer
+  local rows, lost = all_rows(place), place.open
+  for k = 1, #rows do lost = lost - rows[k].open end
   answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = log.first, log.high, max(frontier_of(place), log.first - 1), place.skipped
+  answer[n + 5] = lost
 end
 return answer
 `;

@@ -113,6 +113,9 @@ for i = 1, #KEYS do
     after = min(before, max(kind == 'time' and sequence_at(i, value) - 1 or value, first_offered(place) - 1))
     if after < before and not is_dry then
       local rows, above = all_rows(place), { after + 1, huge }
+      -- whoever replays has been told where records were missing: the count starts from what is there
+      place.open = 0
+      for k = 1, #rows do place.open = place.open + rows[k].open end
       for k = 1, #rows do
         local taken, kept = divide(rows[k].runs, above)
         if #taken > 0 then

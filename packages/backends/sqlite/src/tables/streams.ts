@@ -1,5 +1,5 @@
 /** Rows of rheo_streams and rheo_partitions. */
-import type { StreamRecord, Watermark } from "@rheo/core";
+import { RheoError, type StreamRecord, type Watermark } from "@rheo/core";
 import { type PartitionState, type StoredStream, streamNotFound } from "@rheo/core/internal";
 import { integer, integerOrNull, partitionCount, rowOf, text } from "../columns.ts";
 import type { Row } from "../driver/driver.ts";
@@ -47,11 +47,15 @@ const toPartition = rowOf(
 const PARTITION = `SELECT ${PARTITION_COLUMNS} FROM rheo_partitions WHERE stream_id = ? AND partition = ?`;
 const PARTITIONS = `SELECT ${PARTITION_COLUMNS} FROM rheo_partitions WHERE stream_id = ? ORDER BY partition`;
 
+/** @throws unavailable - each has a row from the start, so one that has none has lost it: it must not look as if it were empty */
 export const partitionAt = (sql: Sql, streamId: number, partition: number): PartitionState => {
   const row = sql.get(PARTITION, streamId, partition);
-  return row === undefined
-    ? { partition, firstSequence: 1, highWatermark: 0, latestMs: null, largestBytes: 0 }
-    : toPartition(row);
+  if (row !== undefined) return toPartition(row);
+  throw new RheoError(
+    "unavailable",
+    `Partition ${partition} has no row in rheo_partitions, which each has from the start: the store was written to by something else, or is damaged. Put the row back (stream_id ${streamId}), with the highest sequence of its events.`,
+    { partition },
+  );
 };
 
 export const watermarksOf = (sql: Sql, streamId: number): Watermark[] =>
