@@ -49,8 +49,7 @@ const attempt = (name, run) => {
 };
 
 const expectLines = (text, lines) => {
-  const got = text.split("\n").sort().join("\n");
-  const wanted = [...lines].sort().join("\n");
+  const [got, wanted] = [text.split("\n"), [...lines]].map((all) => all.sort((a, b) => (a < b ? -1 : 1)).join("\n"));
   if (got !== wanted) throw new Error(`Expected\n${wanted}\nand got\n${got}`);
 };
 

@@ -18,7 +18,6 @@ const SECTIONS: readonly Section[] = [
       "guide/consume",
       "handlers",
       "guide/query",
-      "searching",
       "guide/replay",
       "guide/partitions-and-lag",
       "guide/ops",
@@ -26,12 +25,16 @@ const SECTIONS: readonly Section[] = [
       "examples/*",
     ],
   },
-  { title: "Run", pages: ["configuration", "backends", "production", "operating", "troubleshooting", "performance"] },
+  { title: "Run", pages: ["configuration", "production", "troubleshooting", "performance", "sizing", "bundling"] },
   { title: "Move to Rheo", pages: ["migrating/index", "migrating/*"] },
-  { title: "How it works", pages: ["semantics", "architecture", "proof", "bug-corpus", "mongodb-double"] },
+  { title: "How it works", pages: ["semantics", "architecture", "proof", "bug-corpus", "mongodb-double", "backends"] },
   { title: "Packages", pages: ["packages/*"], isCollapsed: true },
   { title: "Decisions", pages: ["adr/index", "adr/*"], isCollapsed: true },
-  { title: "Project", pages: ["readme", "contributing", "changelog", "changes/*"], isCollapsed: true },
+  {
+    title: "Project",
+    pages: ["readme", "contributing", "versioning", "packages", "security", "changelog", "changes/*"],
+    isCollapsed: true,
+  },
 ];
 
 /** Pages that have a place of their own: the landing page, and the API reference. */

@@ -77,4 +77,4 @@ export const supervised = async (rheo: Rheo): Promise<Dashboard> => {
 };
 
 export const contract: typeof describeBackend = describeBackend;
-export const open: typeof all.Rheo.open = all.Rheo.open;
+export const open = (store: string): Promise<Rheo> => all.Rheo.open(store);
