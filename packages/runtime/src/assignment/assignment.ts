@@ -174,10 +174,14 @@ export class Assignment {
       held.map(([, claim]) => claim),
     );
     const deadlineMs = this.#deadlineAfter(nowMs);
+    const answeredAtMs = this.#monotonic();
+    let isBack = false;
     held.forEach(([partition, claim], at) => {
-      if (isKept(partitions[at])) claim.deadlineMs = deadlineMs;
-      else this.#lose([partition]);
+      if (!isKept(partitions[at])) return this.#lose([partition]);
+      isBack ||= answeredAtMs >= claim.deadlineMs;
+      claim.deadlineMs = deadlineMs;
     });
+    if (isBack) this.#host.onChange(); // whoever looked since its deadline was told that it is not held
     const [seat] = await this.#store.renew("seats", this.#seat === null ? [] : [this.#seat]);
     if (!isKept(seat)) this.#seat = null;
     this.#renewedAtMs = nowMs;
