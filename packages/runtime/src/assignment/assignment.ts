@@ -176,11 +176,12 @@ export class Assignment {
     const deadlineMs = this.#deadlineAfter(nowMs);
     const answeredAtMs = this.#monotonic();
     let isBack = false;
-    held.forEach(([partition, claim], at) => {
-      if (!isKept(partitions[at])) return this.#lose([partition]);
-      isBack ||= answeredAtMs >= claim.deadlineMs;
-      claim.deadlineMs = deadlineMs;
-    });
+    for (const [at, [partition, claim]] of held.entries()) {
+      if (isKept(partitions[at])) {
+        isBack ||= answeredAtMs >= claim.deadlineMs;
+        claim.deadlineMs = deadlineMs;
+      } else this.#lose([partition]);
+    }
     if (isBack) this.#host.onChange(); // whoever looked since its deadline was told that it is not held
     const [seat] = await this.#store.renew("seats", this.#seat === null ? [] : [this.#seat]);
     if (!isKept(seat)) this.#seat = null;
