@@ -106,6 +106,22 @@ export const backendMutants: readonly SourceMutant[] = [
     killer: contract("postgres", "leases taken before a replay by query are stale"),
   },
   {
+    name: "postgres-single-append-overlooks-its-id",
+    fault: "one event whose id is there already is answered as if it had been appended",
+    file: `${BACKENDS}/postgres/dist/sql/append.sql.js`,
+    find: `IF v_written = 0 THEN RETURN NULL; END IF;`,
+    replace: ``,
+    killer: contract("postgres", "L4"),
+  },
+  {
+    name: "postgres-plain-survey-overlooks-expiry",
+    fault: "of a group without exceptions expired leases are not seen while there are new events",
+    file: `${BACKENDS}/postgres/dist/sql/fetch.sql.js`,
+    find: `bool_or(l.expires_at <= p_now OR l.alone > 0) AS unusual`,
+    replace: `bool_or(l.alone > 0) AS unusual`,
+    killer: contract("postgres", "fetch of an expired lease"),
+  },
+  {
     name: "postgres-split-renews-the-rest",
     fault: "of a lease that is renewed in part, the part with the first sequence always keeps its expiry",
     file: `${BACKENDS}/postgres/dist/sql/renew.sql.js`,

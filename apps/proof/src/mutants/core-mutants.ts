@@ -175,8 +175,8 @@ export const coreMutants: readonly SourceMutant[] = [
     name: "id-counter-overflows",
     fault: "after 4,096 ids of one millisecond an id has one digit too many",
     file: `${CORE}/ids.js`,
-    find: `++counter > 0xfff)`,
-    replace: `++counter > 0xffff)`,
+    find: `if (isLater || counter > MAX_COUNTER)`,
+    replace: `if (isLater)`,
     killer: { by: "test", file: "packages/core/test/ids.test.ts", test: "L4 · ids of one source rise and differ" },
   },
   {

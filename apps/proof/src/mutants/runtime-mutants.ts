@@ -188,6 +188,15 @@ export const runtimeMutants: readonly SourceMutant[] = [
     killer: test("assignment", "of all members together is every partition, and they differ by one at most"),
   },
   {
+    name: "suspect-passes-for-the-probe",
+    fault:
+      "what is suspected of a thread's death while the breaker is open is tried as its probe, whose outcome then counts for nothing",
+    file: `${RUNTIME}/group/threaded.js`,
+    find: `isClosed === false ? suspects : []`,
+    replace: `isClosed === false ? [] : []`,
+    killer: test("breaker", "what a dead thread leaves under suspicion while it is open goes back"),
+  },
+  {
     name: "partition-kept-past-its-lease",
     fault: "a member fetches from partitions whose lease has run out",
     file: `${RUNTIME}/assignment/assignment.js`,
