@@ -8,7 +8,8 @@ export { runStorm, type StormOptions, type StormResult } from "./crashes/storm.t
 export { Witness } from "./crashes/witness.ts";
 export { firstSeed, runs } from "./environment.ts";
 export { type GamesOptions, playGames } from "./games/play-games.ts";
-export { type Command, commands } from "./model/commands.ts";
+export { type Command, type Script, scripts } from "./model/commands.ts";
+export type { IsolationTally } from "./model/isolation.ts";
 export { runModel } from "./model/run-model.ts";
 export type { Mutant } from "./mutants/mutant.ts";
 export { mutants, mutate } from "./mutants/mutants.ts";

@@ -2,7 +2,6 @@
 import { memory } from "@rheo/memory";
 import {
   type ContractCase,
-  commands,
   contractCases,
   failures,
   mutants,
@@ -10,6 +9,7 @@ import {
   outcomes,
   runModel,
   runStorm,
+  scripts,
 } from "@rheo/testing/internal";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -38,6 +38,10 @@ const BY_MODEL = [
   "replay-inclusive",
   "attempts-not-bounded",
   "paused-group-fetches",
+  "innocents-die-with-the-poison",
+  "attempt-not-counted-on-expiry",
+  "members-not-told-apart",
+  "suspects-not-halved",
 ];
 const BY_STORM = [
   "ack-without-token-check",
@@ -81,7 +85,10 @@ describe("mutants", () => {
   });
 
   test.for(BY_MODEL)("the model notices %s", async (name) => {
-    const property = fc.asyncProperty(commands, (list) => runModel({ name, open: () => mutate(memory(), name) }, list));
+    const property = fc.asyncProperty(
+      scripts,
+      async (script) => void (await runModel({ name, open: () => mutate(memory(), name) }, script)),
+    );
     const { failed } = await fc.check(property, { seed: 42, numRuns: 300, endOnFailure: true });
     expect(failed).toBe(true);
   });

@@ -1,5 +1,5 @@
 /** Asks a killer, in this process, for the first thing that it notices. */
-import { type ContractCase, commands, contractCases, runCase, runModel, runStorm } from "@rheo/testing/internal";
+import { type ContractCase, contractCases, runCase, runModel, runStorm, scripts } from "@rheo/testing/internal";
 import fc from "fast-check";
 import { simulate } from "../simulation/simulate.ts";
 import type { Killer } from "./mutant.ts";
@@ -112,7 +112,7 @@ const storm = async (on: Extract<Killer, { readonly by: "storm" }>["on"], url: s
 const MODEL_SEED = 42;
 
 const byModel = async ({ on, runs }: Extract<Killer, { readonly by: "model" }>, { url }: Order): Promise<readonly string[]> => {
-  const property = fc.asyncProperty(commands, async (list) => await runModel(storeNamed(on, url), list));
+  const property = fc.asyncProperty(scripts, async (script) => void (await runModel(storeNamed(on, url), script)));
   const { failed, numRuns, errorInstance } = await fc.check(property, { seed: MODEL_SEED, numRuns: runs, endOnFailure: true });
   return failed ? [`run ${numRuns}: ${errorInstance instanceof Error ? errorInstance.message : String(errorInstance)}`] : [];
 };

@@ -1,6 +1,6 @@
 /** Answers that are lost, writes that conflict, servers that go away: what is said of it, and what is left (F7). */
 import type { Backend, SettleOutcome } from "@rheo/core";
-import { commands, runModel } from "@rheo/testing/internal";
+import { runModel, scripts } from "@rheo/testing/internal";
 import { type MongoFault, startMongo } from "@rheo/testing/servers";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -115,7 +115,7 @@ describe.skipIf(server.real)("faults", () => {
     await server.addFault({ kind: "conflict", command: "update", probability: 0.1, seed: 11 });
     const store = { name: "mongo with conflicts", open: () => openStore(server.url) };
     await fc.assert(
-      fc.asyncProperty(commands, (list) => runModel(store, list)),
+      fc.asyncProperty(scripts, async (script) => void (await runModel(store, script))),
       { seed: 11, numRuns: 2, endOnFailure: true },
     );
   });

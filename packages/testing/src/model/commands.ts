@@ -16,7 +16,18 @@ export type Command =
   | { readonly kind: "forge"; readonly pick: number; readonly by: number }
   | { readonly kind: "renew"; readonly pick: number; readonly lengthMs: number }
   | { readonly kind: "advance"; readonly ms: number }
+  /** Renews what a member remembers, just in time, and as often. */
+  | { readonly kind: "hold"; readonly group: number; readonly member: number; readonly times: number }
+  /** What a member holds is never settled by it. */
   | { readonly kind: "crash"; readonly member: number }
+  /** Fetches, dies, comes again when its leases have run out, and dies again. */
+  | {
+      readonly kind: "crashLoop";
+      readonly group: number;
+      readonly member: number;
+      readonly limit: number;
+      readonly times: number;
+    }
   | { readonly kind: "replay"; readonly group: number; readonly after: number; readonly partition: number | null }
   | { readonly kind: "replayKey"; readonly group: number; readonly key: string }
   | { readonly kind: "reset"; readonly group: number; readonly after: number }
@@ -59,6 +70,16 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: record("renew", { pick, lengthMs: fc.constantFrom(1, LEASE_MS, LEASE_MS * 2) }) },
   { weight: 6, arbitrary: record("advance", { ms: fc.constantFrom(1, LEASE_MS / 2, LEASE_MS, LEASE_MS * 2, LEASE_MS * 5) }) },
   { weight: 2, arbitrary: record("crash", { member }) },
+  { weight: 1, arbitrary: record("hold", { group, member, times: fc.constantFrom(1, 3, 12) }) },
+  {
+    weight: 3,
+    arbitrary: record("crashLoop", {
+      group,
+      member,
+      limit: fc.integer({ min: 1, max: 6 }),
+      times: fc.integer({ min: 1, max: 5 }),
+    }),
+  },
   { weight: 1, arbitrary: record("replay", { group, after: fc.nat(8), partition: fc.option(partition) }) },
   { weight: 1, arbitrary: record("replayKey", { group, key: fc.constantFrom("k1", "k2") }) },
   { weight: 1, arbitrary: record("reset", { group, after: fc.nat(8) }) },
@@ -73,4 +94,16 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 /** The most commands of one run. */
 const MAX_COMMANDS = 60;
 
-export const commands: fc.Arbitrary<Command[]> = fc.array(command, { minLength: 1, maxLength: MAX_COMMANDS, size: "max" });
+/** What happens to two groups, of which one keeps the order of keys. */
+export interface Script {
+  /** Of each group. So few that a lease which runs out can be the last. */
+  readonly maxAttempts: readonly [plain: number, ordered: number];
+  readonly commands: readonly Command[];
+}
+
+const maxAttempts = fc.integer({ min: 1, max: 4 });
+
+export const scripts: fc.Arbitrary<Script> = fc.record({
+  maxAttempts: fc.tuple(maxAttempts, maxAttempts),
+  commands: fc.array(command, { minLength: 1, maxLength: MAX_COMMANDS, size: "max" }),
+});

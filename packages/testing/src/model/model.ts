@@ -4,35 +4,9 @@
  */
 import type { Lease, Ordering, StaleReason } from "@rheo/core";
 import { LEASE_MS, PARTITIONS } from "./commands.ts";
-
-export interface ModelEvent {
-  readonly partition: number;
-  readonly sequence: number;
-  readonly id: string;
-  readonly key: string | null;
-}
-
-export interface ModelDelivery {
-  readonly event: ModelEvent;
-  state: "new" | "pending" | "leased" | "retrying" | "dead" | "acked";
-  attempt: number;
-  token: number;
-  expiresAtMs: number;
-  dueAtMs: number;
-  /** A lease on it ran out: it may have crashed its member. */
-  suspect: boolean;
-  /** Before the group's start: it counts as acked, and nothing re-opens it. */
-  outside: boolean;
-}
-
-export const MAX_ATTEMPTS = 3;
-
-export class Fault extends Error {}
-
-/** @throws Fault */
-export const must = (holds: boolean, what: string): void => {
-  if (!holds) throw new Fault(what);
-};
+import { Fault, type ModelDelivery, type ModelEvent, must, placeOf } from "./delivery.ts";
+import { Isolation, type Taken } from "./isolation.ts";
+import { UNSUSPECTED } from "./suspicion.ts";
 
 /** Why a lease ended, for what a late settle is told. */
 interface Ended {
@@ -42,6 +16,9 @@ interface Ended {
 export class ModelGroup {
   readonly name: string;
   readonly ordering: Ordering;
+  readonly maxAttempts: number;
+  /** Crash suspects (T5). */
+  readonly isolation: Isolation;
   paused = false;
   /** Highest token given, by partition; outlives deletion (F1). */
   readonly highest: number[] = new Array<number>(PARTITIONS).fill(0);
@@ -50,9 +27,11 @@ export class ModelGroup {
   /** Leases given out, that a reset or deletion since may have made stale. */
   readonly #given = new Set<string>();
 
-  constructor(name: string, ordering: Ordering) {
+  constructor(name: string, ordering: Ordering, maxAttempts: number) {
     this.name = name;
     this.ordering = ordering;
+    this.maxAttempts = maxAttempts;
+    this.isolation = new Isolation(maxAttempts, ordering !== "none");
   }
 
   offer(event: ModelEvent): void {
@@ -63,8 +42,8 @@ export class ModelGroup {
       token: 0,
       expiresAtMs: 0,
       dueAtMs: 0,
-      suspect: false,
       outside: false,
+      ...UNSUSPECTED,
     });
   }
 
@@ -92,11 +71,12 @@ export class ModelGroup {
   }
 
   /** @throws Fault - a lease that was not allowed */
-  granted(leases: readonly Lease[], limit: number, nowMs: number): void {
+  granted(leases: readonly Lease[], limit: number, consumerId: string, nowMs: number): void {
     must(!this.paused || leases.length === 0, "a paused group was given leases");
     must(leases.length <= limit, `${leases.length} leases for a limit of ${limit}`);
     const before = [...this.highest];
     const seen = new Map<number, number>();
+    const taken: Taken[] = [];
     for (const lease of leases) {
       const where = `${this.name} ${placeOf(lease)}`;
       must(
@@ -106,32 +86,29 @@ export class ModelGroup {
       must((seen.get(lease.partition) ?? 0) < lease.sequence, `${where}: out of order, or twice`);
       seen.set(lease.partition, lease.sequence);
       this.highest[lease.partition] = Math.max(this.highest[lease.partition] ?? 0, lease.token);
-      this.#grantedOne(lease, nowMs, where);
+      const delivery = this.find(lease);
+      if (delivery === undefined) throw new Fault(`${where}: there is no such delivery`);
+      taken.push({ lease, delivery });
     }
+    this.isolation.granted(taken, this.deliveries(), consumerId, nowMs);
+    for (const { lease, delivery } of taken) this.#grantedOne(lease, delivery, nowMs);
   }
 
-  #grantedOne(lease: Lease, nowMs: number, where: string): void {
-    const delivery = this.find(lease);
-    if (delivery === undefined) throw new Fault(`${where}: there is no such delivery`);
+  #grantedOne(lease: Lease, delivery: ModelDelivery, nowMs: number): void {
+    const where = `${this.name} ${placeOf(lease)}`;
     must(
       this.#isClaimable(delivery, nowMs),
       `${where}: leased though ${delivery.state} until ${delivery.state === "leased" ? delivery.expiresAtMs : delivery.dueAtMs}, now ${nowMs}`,
     );
     must(this.#isFree(delivery, nowMs), `${where}: leased before an earlier event of its key was settled`);
-    const expired = delivery.state === "leased";
-    const suspect = delivery.suspect || expired;
-    const capped = suspect && delivery.attempt >= MAX_ATTEMPTS - 1 && lease.attempt === delivery.attempt;
-    must(lease.attempt === delivery.attempt + 1 || capped, `${where}: attempt ${lease.attempt} after ${delivery.attempt}`);
-    must(lease.attempt <= MAX_ATTEMPTS, `${where}: attempt ${lease.attempt} of ${MAX_ATTEMPTS}`);
     must(lease.expiresAt.getTime() === nowMs + LEASE_MS, `${where}: expires at ${lease.expiresAt.getTime()}`);
-    if (expired) this.#end(delivery, "reclaimed");
+    if (delivery.state === "leased") this.#end(delivery, "reclaimed");
     this.#given.add(leaseName(lease));
     Object.assign(delivery, {
       state: "leased",
       attempt: lease.attempt,
       token: lease.token,
       expiresAtMs: nowMs + LEASE_MS,
-      suspect,
     });
   }
 
@@ -156,8 +133,8 @@ export class ModelGroup {
     const all = this.deliveries();
     if (
       all.some(
-        ({ state, suspect, expiresAtMs }) =>
-          (suspect && state !== "acked" && state !== "dead") || (state === "leased" && expiresAtMs <= nowMs),
+        ({ state, takeovers, expiresAtMs }) =>
+          (takeovers > 0 && state !== "acked" && state !== "dead") || (state === "leased" && expiresAtMs <= nowMs),
       )
     )
       return null;
@@ -171,30 +148,39 @@ export class ModelGroup {
     if (!this.isCurrent(lease) || delivery === undefined) return must(told === "stale", `${where}, though stale`);
     must(told !== "stale", `${where}, though current`);
     this.#end(delivery, "settled");
-    const dead = how === "reject" || (how === "nack" && delivery.attempt >= MAX_ATTEMPTS);
+    const dead = how === "reject" || (how === "nack" && delivery.attempt >= this.maxAttempts);
     const state = dead ? "dead" : how === "ack" ? "acked" : how === "nack" ? "retrying" : "pending";
     must(told === state, `${where}, expected ${state}`);
     delivery.state = state;
+    delivery.proof = "none";
     if (state === "pending") delivery.attempt -= 1;
-    if (state === "retrying") Object.assign(delivery, { dueAtMs: nowMs + delayMs, suspect: false });
+    if (state === "retrying") Object.assign(delivery, { dueAtMs: nowMs + delayMs, takeovers: 0 });
   }
 
-  renewed(lease: Lease, lengthMs: number, accepted: boolean, nowMs: number): void {
-    const delivery = this.find(lease);
-    must(
-      accepted === this.isCurrent(lease),
-      `${this.name} ${placeOf(lease)} under ${lease.token}: renewal was ${accepted ? "accepted" : "refused"}`,
-    );
-    if (accepted && delivery !== undefined) delivery.expiresAtMs = Math.max(delivery.expiresAtMs, nowMs + lengthMs);
+  /** Renewed in one call. @throws Fault */
+  renewed(leases: readonly Lease[], lengthMs: number, accepted: readonly boolean[], nowMs: number): void {
+    for (const [index, lease] of leases.entries())
+      must(
+        accepted[index] === this.isCurrent(lease),
+        `${this.name} ${placeOf(lease)} under ${lease.token}: renewal was ${accepted[index] ? "accepted" : "refused"}`,
+      );
+    const renewed = leases.filter((lease) => this.isCurrent(lease)).flatMap((lease) => this.find(lease) ?? []);
+    const moved = renewed.filter(({ expiresAtMs }) => expiresAtMs < nowMs + lengthMs);
+    this.isolation.renewed(moved, this.deliveries(), nowMs);
+    for (const delivery of moved) delivery.expiresAtMs = nowMs + lengthMs;
   }
 
   /** A fetch found it out of attempts. @throws Fault */
   died(place: { readonly partition: number; readonly sequence: number }, nowMs: number): void {
     const delivery = this.find(place);
     const fits =
-      delivery !== undefined && delivery.state === "leased" && delivery.expiresAtMs <= nowMs && delivery.attempt >= MAX_ATTEMPTS;
+      delivery !== undefined &&
+      delivery.state === "leased" &&
+      delivery.expiresAtMs <= nowMs &&
+      delivery.attempt >= this.maxAttempts;
     must(fits, `${this.name} ${placeOf(place)} died, though ${delivery?.state} at attempt ${delivery?.attempt}`);
     if (delivery === undefined) return;
+    this.isolation.died(delivery);
     this.#end(delivery, "reclaimed");
     delivery.state = "dead";
   }
@@ -204,7 +190,7 @@ export class ModelGroup {
     for (const delivery of deliveries) {
       if (delivery.state === "leased") this.#end(delivery, "reset");
       this.#blur(delivery);
-      Object.assign(delivery, { state: as, attempt: 0, suspect: false });
+      Object.assign(delivery, { state: as, attempt: 0, ...UNSUSPECTED });
     }
   }
 
@@ -213,7 +199,7 @@ export class ModelGroup {
     for (const delivery of this.deliveries()) {
       if (delivery.state === "leased") this.#end(delivery, why);
       const before = delivery.event.sequence <= (after[delivery.event.partition] ?? 0);
-      Object.assign(delivery, { state: before ? "acked" : "new", attempt: 0, suspect: false, outside: before });
+      Object.assign(delivery, { state: before ? "acked" : "new", attempt: 0, outside: before, ...UNSUSPECTED });
     }
     for (const name of this.#given) if (this.#ended.get(name)?.why !== why) this.#ended.delete(name);
   }
@@ -245,9 +231,6 @@ export class ModelGroup {
     for (const name of this.#ended.keys()) if (name.startsWith(`${placeOf(event)} `)) this.#ended.delete(name);
   }
 }
-
-export const placeOf = ({ partition, sequence }: { readonly partition: number; readonly sequence: number }): string =>
-  `${partition}/${sequence}`;
 
 const leaseName = (lease: { readonly partition: number; readonly sequence: number; readonly token: number }): string =>
   `${placeOf(lease)} ${lease.token}`;

@@ -1,22 +1,25 @@
 /** Runs commands against a store and the model, and compares the two after each. */
 import { ack, type DeliveryInfo, FrozenClock, type Lease, type Outcome, Rheo, reject, release, retry } from "@rheo/core";
 import { type BackendUnderTest, openStore, type StoreUnderTest } from "../store.ts";
-import { type Command, LEASE_MS, MEMBERS, PARTITIONS } from "./commands.ts";
-import { Fault, MAX_ATTEMPTS, type ModelDelivery, type ModelEvent, ModelGroup, must, placeOf } from "./model.ts";
+import { type Command, LEASE_MS, MEMBERS, PARTITIONS, type Script } from "./commands.ts";
+import { Fault, type ModelDelivery, type ModelEvent, must, placeOf } from "./delivery.ts";
+import type { IsolationTally } from "./isolation.ts";
+import { ModelGroup } from "./model.ts";
 
 const STREAM = "model";
 /** Fetches after which everything must have drained. */
 const DRAIN_ROUNDS = 400;
 
-/** @throws Fault - the store did what the model forbids */
-export const runModel = async (backend: BackendUnderTest, commands: readonly Command[]): Promise<void> => {
+/** What the run came by. @throws Fault - the store did what the model forbids */
+export const runModel = async (backend: BackendUnderTest, { maxAttempts, commands }: Script): Promise<IsolationTally> => {
   const clock = new FrozenClock();
   const store = await openStore(backend, clock);
-  const run = new Run(store, clock);
+  const run = new Run(store, clock, maxAttempts);
   try {
     await run.open();
     for (const [index, command] of commands.entries()) await run.step(command, index);
     await run.finish();
+    return run.tally;
   } finally {
     await run.close();
     await store.dispose?.();
@@ -32,7 +35,7 @@ interface Held {
 class Run {
   readonly #store: StoreUnderTest;
   readonly #clock: FrozenClock;
-  readonly #groups = [new ModelGroup("plain", "none"), new ModelGroup("ordered", "key")] as const;
+  readonly #groups: readonly [ModelGroup, ModelGroup];
   readonly #events: ModelEvent[] = [];
   readonly #leases: Held[] = [];
   readonly #first: number[] = new Array<number>(PARTITIONS).fill(1);
@@ -40,9 +43,16 @@ class Run {
   #members: Rheo[] = [];
   #opened: Rheo[] = [];
 
-  constructor(store: StoreUnderTest, clock: FrozenClock) {
+  constructor(store: StoreUnderTest, clock: FrozenClock, maxAttempts: Script["maxAttempts"]) {
     this.#store = store;
     this.#clock = clock;
+    this.#groups = [new ModelGroup("plain", "none", maxAttempts[0]), new ModelGroup("ordered", "key", maxAttempts[1])];
+  }
+
+  get tally(): IsolationTally {
+    const tallies = this.#groups.map(({ isolation }) => isolation.tally);
+    const sum = (name: keyof IsolationTally): number => tallies.reduce((total, tally) => total + tally[name], 0);
+    return { halvings: sum("halvings"), reservations: sum("reservations"), deaths: sum("deaths") };
   }
 
   async open(): Promise<void> {
@@ -102,12 +112,15 @@ class Run {
       case "forge":
         return this.#forge(command.pick, command.by);
       case "renew":
-        return this.#renew(command.pick, command.lengthMs);
+        return this.#renewPicked(command.pick, command.lengthMs);
+      case "hold":
+        return this.#hold(groups[command.group % 2] ?? groups[0], command.member, command.times);
       case "advance":
         return this.#clock.advance(command.ms);
       case "crash":
-        for (const held of this.#leases) if (held.member === command.member) held.member = null;
-        return;
+        return this.#crash(command.member);
+      case "crashLoop":
+        return this.#crashLoop(groups[command.group % 2] ?? groups[0], command);
       case "replay":
         return this.#replay(groups[command.group % 2] ?? groups[0], command.after, command.partition);
       case "replayKey":
@@ -145,10 +158,11 @@ class Run {
     const nowMs = this.#clock.now();
     const available = group.available(nowMs);
     const dead = await this.#deadPlaces(group);
-    const leases = await this.#member(member).fetch(STREAM, group.name, { limit, consumerId: `m${member}` });
+    const consumerId = `m${member}`;
+    const leases = await this.#member(member).fetch(STREAM, group.name, { limit, consumerId });
     for (const letter of await this.#rheo.deadLetters(STREAM, group.name, { limit: 1_000 }))
       if (!dead.has(placeOf(letter))) group.died(letter, nowMs);
-    group.granted(leases, limit, nowMs);
+    group.granted(leases, limit, consumerId, nowMs);
     if (available !== null)
       must(
         leases.length === Math.min(limit, available),
@@ -195,11 +209,45 @@ class Run {
     }
   }
 
-  async #renew(pick: number, lengthMs: number): Promise<void> {
+  async #renewPicked(pick: number, lengthMs: number): Promise<void> {
     const held = this.#pick(pick);
-    if (held === null) return;
-    const [answer] = await this.#rheo.renewMany([held.lease], { leaseMs: lengthMs });
-    held.group.renewed(held.lease, lengthMs, answer?.status === "renewed", this.#clock.now());
+    if (held !== null) await this.#renew(held.group, [held.lease], lengthMs);
+  }
+
+  async #renew(group: ModelGroup, leases: readonly Lease[], lengthMs: number): Promise<void> {
+    const answers = await this.#rheo.renewMany(leases, { leaseMs: lengthMs });
+    const accepted = answers.map(({ status }) => status === "renewed");
+    group.renewed(leases, lengthMs, accepted, this.#clock.now());
+  }
+
+  /** What a member remembers and nobody took from it is renewed in time, again and again. */
+  async #hold(group: ModelGroup, member: number, times: number): Promise<void> {
+    for (let time = 0; time < times; time++) {
+      const held = this.#leases.filter(
+        (candidate) => candidate.group === group && candidate.member === member && group.isCurrent(candidate.lease),
+      );
+      if (held.length === 0) return;
+      await this.#renew(
+        group,
+        held.map(({ lease }) => lease),
+        LEASE_MS,
+      );
+      this.#clock.advance(LEASE_MS - 1);
+    }
+  }
+
+  #crash(member: number): void {
+    for (const held of this.#leases) if (held.member === member) held.member = null;
+  }
+
+  /** A process dies of what it fetched, starts again when its leases have run out, and dies again. */
+  async #crashLoop(group: ModelGroup, { member, limit, times }: Extract<Command, { kind: "crashLoop" }>): Promise<void> {
+    for (let time = 0; time < times; time++) {
+      await this.#fetch(group, member, limit);
+      this.#crash(member);
+      await this.#compare(group);
+      this.#clock.advance(LEASE_MS);
+    }
   }
 
   async #replay(group: ModelGroup, after: number, partition: number | null): Promise<void> {
@@ -264,7 +312,11 @@ class Run {
   }
 
   async #create(group: ModelGroup): Promise<void> {
-    await this.#rheo.createGroup(STREAM, group.name, { ordering: group.ordering, maxAttempts: MAX_ATTEMPTS, leaseMs: LEASE_MS });
+    await this.#rheo.createGroup(STREAM, group.name, {
+      ordering: group.ordering,
+      maxAttempts: group.maxAttempts,
+      leaseMs: LEASE_MS,
+    });
   }
 
   async #trim(keepLast: number, force: boolean): Promise<void> {

@@ -73,6 +73,25 @@ const inOrder = async (inner: Backend, request: ExchangeRequest): Promise<Exchan
   return { settled, grants, died, more: false };
 };
 
+/** What a fetch under one name leaves of the suspects is fetched under others. */
+const allSuspects = async (inner: Backend, request: ExchangeRequest): Promise<ExchangeAnswer> => {
+  const { fetch } = request;
+  const answer = await inner.exchange(request);
+  if (fetch === null || !answer.grants.some(({ attempt }) => attempt > 1)) return answer;
+  const grants = [...answer.grants];
+  for (let left = fetch.limit - countOf(grants), name = 1; left > 0; name++) {
+    const found = await inner.exchange({
+      ...request,
+      settlements: [],
+      fetch: { ...fetch, limit: left, consumerId: `${fetch.consumerId} ${name}` },
+    });
+    if (found.grants.length === 0) break;
+    left -= countOf(found.grants);
+    grants.push(...found.grants);
+  }
+  return { ...answer, grants };
+};
+
 const countOf = (grants: readonly Grant[]): number => grants.reduce((sum, { events }) => sum + events.length, 0);
 
 /** What others hold, handed out once more. */
@@ -219,6 +238,22 @@ export const fetchingMutants: readonly Mutant[] = [
       return inner.exchange(request);
     },
   ),
+  mutant(
+    "members-not-told-apart",
+    "what a member holds is not known when it fetches, so that last attempts run beside it",
+    (inner) => {
+      let fetches = 0;
+      return {
+        exchange: (request) => {
+          fetches += 1;
+          return inner.exchange(
+            request.fetch === null ? request : { ...request, fetch: { ...request.fetch, consumerId: `fetch ${fetches}` } },
+          );
+        },
+      };
+    },
+  ),
+  exchangeMutant("suspects-not-halved", "crash suspects are given all at once, however often they crashed", allSuspects),
   exchangeMutant(
     "dies-without-dead-letter",
     "a delivery that ran out of attempts by expiry vanishes without a dead letter",
