@@ -227,7 +227,7 @@ class ClusterFetch {
     };
   }
 
-  /** Unmarks what was alone by chance, now that its member has more; marks what is all that its member has, where that is going to matter. */
+  /** Unmarks what was alone, now that its member has more; marks what is all that its member has, where that is going to matter. */
   async #noteAlone(): Promise<void> {
     if (this.#granted === 0) return;
     const { stream, group } = this.#request;

@@ -1,6 +1,6 @@
 /** The last attempts of crash suspects (T5): each runs alone in its member, so that its expiry proves something. */
 import type { Pass } from "./pass.ts";
-import type { Alone, ProgressStore } from "./records.ts";
+import type { Alone, ProgressStore, RangeLease } from "./records.ts";
 
 /**
  * What an expired single lease is to get: a last attempt if it is proven that it ran alone before, or has not crashed before;
@@ -47,28 +47,31 @@ export const markChanceAlone = (pass: Pass): void => {
   if (exception?.alone === 0) pass.store.putException(partition, { ...exception, alone: 1 });
 };
 
-/** Unmarks it when its member is given more. */
+/** Unmarks it when its member is given more; and a last attempt that is no longer kept from that. */
 export const clearChanceAlone = (pass: Pass): void => {
-  if (pass.granted > 0)
-    clearAlone(pass.store, pass.consumerId, (alone, partition, token) => alone === 1 && !pass.isOwn(partition, token));
+  if (pass.granted === 0) return;
+  clearAlone(pass.store, pass.consumerId, ({ partition, token, alone, expiresAtMs }) => {
+    const isMeant = alone === 1 || (alone === 2 && expiresAtMs > pass.nowMs);
+    return isMeant && !pass.isOwn(partition, token);
+  });
 };
 
 /** What a member holds is no longer alone: other leases of it, which had run out, came back to life. */
 export const clearAllAlone = (store: ProgressStore, consumerId: string): void =>
-  clearAlone(store, consumerId, (alone) => alone > 0);
+  clearAlone(store, consumerId, ({ alone }) => alone > 0);
 
 const clearAlone = (
   store: ProgressStore,
   consumerId: string,
-  isMeant: (alone: Alone, partition: number, token: number) => boolean,
+  isMeant: (lease: Pick<RangeLease, "token" | "alone" | "expiresAtMs"> & { readonly partition: number }) => boolean,
 ): void => {
   for (let partition = 0; partition < store.partitions; partition++) {
     for (const lease of store.leases(partition)) {
-      if (lease.consumerId === consumerId && isMeant(lease.alone, partition, lease.token))
-        store.putLease(partition, { ...lease, alone: 0 });
+      if (lease.consumerId === consumerId && isMeant({ ...lease, partition })) store.putLease(partition, { ...lease, alone: 0 });
     }
     for (const exception of store.exceptions(partition)) {
-      if (exception.consumerId === consumerId && isMeant(exception.alone, partition, exception.token)) {
+      const { token, alone, dueAtMs } = exception;
+      if (exception.consumerId === consumerId && isMeant({ partition, token, alone, expiresAtMs: dueAtMs ?? 0 })) {
         store.putException(partition, { ...exception, alone: 0 });
       }
     }

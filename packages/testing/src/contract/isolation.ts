@@ -172,6 +172,22 @@ const cases: readonly ContractCase[] = [
       await world.peer.ack(last);
     },
   ),
+  rule("T5", "a last attempt beside which its member was given more, as it took so long, condemns nobody", async (world) => {
+    await world.group({ maxAttempts: 2 });
+    await world.append(1);
+    await untilLast(world, 2);
+    const last = await world.peerTakeOne();
+    await world.append(2);
+    for (let step = 0; step < MAX_RESERVED_LEASES * 2 && (await world.peerTake(10)).length === 0; step++) {
+      world.clock.advance(LEASE_MS / 2);
+      await world.peer.renew(last);
+    }
+    for (let round = 0; round < 20 && (await world.lag()) > 0; round++) {
+      world.expire();
+      for (const lease of await world.take(10, { consumerId: `healthy-${round}` })) await world.rheo.ack(lease);
+    }
+    expect(await world.peer.groupInfo(STREAM, GROUP)).toMatchObject({ lag: 0, deadLetters: 0 });
+  }),
   rule("T5", "a last attempt waits for a member that holds nothing else", async (world) => {
     await world.group({ maxAttempts: 2 });
     await world.append(1);

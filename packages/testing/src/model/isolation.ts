@@ -25,11 +25,13 @@ const RESERVED_LEASES = 10;
 
 export class Isolation {
   readonly tally: { -readonly [Name in keyof IsolationTally]: number } = { halvings: 0, reservations: 0, deaths: 0 };
+  readonly #group: string;
   readonly #maxAttempts: number;
   readonly #ordered: boolean;
   #batches = 0;
 
-  constructor(maxAttempts: number, ordered: boolean) {
+  constructor(group: string, maxAttempts: number, ordered: boolean) {
+    this.#group = group;
     this.#maxAttempts = maxAttempts;
     this.#ordered = ordered;
   }
@@ -42,7 +44,7 @@ export class Isolation {
     const reserved = live.some(
       ({ proof, leasedAtMs }) => proof === "reserved" && nowMs - leasedAtMs < RESERVED_LEASES * LEASE_MS,
     );
-    must(!reserved, `${consumerId} was given more beside a last attempt`);
+    must(!reserved, `${this.#group}: ${consumerId} was given more beside a last attempt`);
     const sizes = sizesOf(all);
     this.#checkSearch(taken, live, sizes, nowMs);
     const idle = live.length === 0 && taken.length === 1;
@@ -56,7 +58,7 @@ export class Isolation {
   died(delivery: ModelDelivery): void {
     must(
       delivery.proof !== "none",
-      `${placeOf(delivery.event)} died of an expiry that proves nothing: ${delivery.consumerId} held more`,
+      `${this.#group} ${placeOf(delivery.event)} died of an expiry that proves nothing: ${delivery.consumerId} held more`,
     );
     this.tally.deaths += 1;
   }
@@ -82,12 +84,12 @@ export class Isolation {
     const places = searched.map(({ delivery }) => placeOf(delivery.event)).join(", ");
     must(
       searched.every(({ delivery }) => delivery === first.delivery || (size > 1 && delivery.batch === first.delivery.batch)),
-      `suspects of several leases were given together: ${places}`,
+      `${this.#group}: suspects of several leases were given together: ${places}`,
     );
-    must(searched.length <= Math.ceil(size / 2), `more than half of ${size} suspects were given: ${places}`);
+    must(searched.length <= Math.ceil(size / 2), `${this.#group}: more than half of ${size} suspects were given: ${places}`);
     must(
       live.every(({ takeovers, proof }) => takeovers < 2 && proof !== "reserved"),
-      `suspects were given to a member that had others already: ${places}`,
+      `${this.#group}: suspects were given to a member that had others already: ${places}`,
     );
     if (size > 1) this.tally.halvings += 1;
   }
@@ -99,7 +101,7 @@ export class Isolation {
   /** What the new lease is going to prove. @throws Fault - another attempt, or at another time, than it may be */
   #proofOf({ lease, delivery }: Taken, idle: boolean, sizes: ReadonlyMap<number, number>, nowMs: number): Proof {
     const size = sizeOf(delivery, sizes);
-    const where = placeOf(delivery.event);
+    const where = `${this.#group} ${placeOf(delivery.event)}`;
     const expired = isExpired(delivery, nowMs);
     const attempts = this.#attempts(delivery, size, nowMs);
     must(

@@ -31,7 +31,7 @@ export class ModelGroup {
     this.name = name;
     this.ordering = ordering;
     this.maxAttempts = maxAttempts;
-    this.isolation = new Isolation(maxAttempts, ordering !== "none");
+    this.isolation = new Isolation(name, maxAttempts, ordering !== "none");
   }
 
   offer(event: ModelEvent): void {

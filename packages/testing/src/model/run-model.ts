@@ -1,5 +1,16 @@
 /** Runs commands against a store and the model, and compares the two after each. */
-import { ack, type DeliveryInfo, FrozenClock, type Lease, type Outcome, Rheo, reject, release, retry } from "@rheo/core";
+import {
+  ack,
+  type DeadLetterInfo,
+  type DeliveryInfo,
+  FrozenClock,
+  type Lease,
+  type Outcome,
+  Rheo,
+  reject,
+  release,
+  retry,
+} from "@rheo/core";
 import { type BackendUnderTest, openStore, type StoreUnderTest } from "../store.ts";
 import { type Command, LEASE_MS, MEMBERS, PARTITIONS, type Script } from "./commands.ts";
 import { Fault, type ModelDelivery, type ModelEvent, must, placeOf } from "./delivery.ts";
@@ -157,11 +168,9 @@ class Run {
   async #fetch(group: ModelGroup, member: number, limit: number): Promise<Lease[]> {
     const nowMs = this.#clock.now();
     const available = group.available(nowMs);
-    const dead = await this.#deadPlaces(group);
     const consumerId = `m${member}`;
     const leases = await this.#member(member).fetch(STREAM, group.name, { limit, consumerId });
-    for (const letter of await this.#rheo.deadLetters(STREAM, group.name, { limit: 1_000 }))
-      if (!dead.has(placeOf(letter))) group.died(letter, nowMs);
+    for (const letter of await this.#letters(group)) if (group.find(letter)?.state !== "dead") group.died(letter, nowMs);
     group.granted(leases, limit, consumerId, nowMs);
     if (available !== null)
       must(
@@ -172,8 +181,9 @@ class Run {
     return leases;
   }
 
-  async #deadPlaces({ name }: ModelGroup): Promise<Set<string>> {
-    return new Set((await this.#rheo.deadLetters(STREAM, name, { limit: 1_000 })).map(placeOf));
+  /** Of what the log still has. */
+  async #letters({ name }: ModelGroup): Promise<DeadLetterInfo[]> {
+    return (await this.#rheo.deadLetters(STREAM, name, { limit: 1_000 })).filter(({ event }) => event !== null);
   }
 
   async #settle(group: ModelGroup, lease: Lease, how: "ack" | "nack" | "reject" | "release", delayMs: number): Promise<void> {
@@ -245,7 +255,6 @@ class Run {
     for (let time = 0; time < times; time++) {
       await this.#fetch(group, member, limit);
       this.#crash(member);
-      await this.#compare(group);
       this.#clock.advance(LEASE_MS);
     }
   }
@@ -374,8 +383,7 @@ class Run {
   }
 
   async #compareDead(group: ModelGroup): Promise<void> {
-    const letters = await this.#rheo.deadLetters(STREAM, group.name, { limit: 1_000 });
-    const told = letters.filter(({ event }) => event !== null).map((letter) => `${placeOf(letter)} ${letter.attempts}`);
+    const told = (await this.#letters(group)).map((letter) => `${placeOf(letter)} ${letter.attempts}`);
     const dead = group
       .deliveries()
       .filter(({ state }) => state === "dead")

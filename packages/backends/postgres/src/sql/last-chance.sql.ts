@@ -28,29 +28,32 @@ CREATE FUNCTION @.last_chance(p @.pass, p_waiting_since timestamptz) RETURNS int
 $$;`;
 
 /**
- * What a member holds that is alone, at most so much, is so no longer. What somebody else is changing in another partition is
- * left. Cost: the leases in flight.
+ * What a member holds that is alone, at most so much, or that is live at that time, is so no longer. What somebody else is changing in
+ * another partition is left. Cost: the leases in flight.
  */
 export const CLEAR_ALONE = `
-CREATE FUNCTION @.clear_alone(p_group_id integer, p_consumer_id text, p_most integer, p_own text[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION @.clear_alone(p_group_id integer, p_consumer_id text, p_most integer, p_now timestamptz, p_own text[]) RETURNS void LANGUAGE sql AS $$
   UPDATE @.leases SET alone = 0 WHERE ctid = ANY (ARRAY(
     SELECT l.ctid FROM @.progress q CROSS JOIN LATERAL @.head_of(q.group_id, q.partition) h
     JOIN @.leases l ON l.group_id = q.group_id AND l.partition = q.partition AND l.token >= h.floor
-    WHERE q.group_id = p_group_id AND l.consumer_id = p_consumer_id AND l.alone BETWEEN 1 AND p_most
+    WHERE q.group_id = p_group_id AND l.consumer_id = p_consumer_id AND (l.alone BETWEEN 1 AND p_most OR l.alone > p_most AND l.expires_at > p_now)
       AND l.partition || '/' || l.token <> ALL (p_own) FOR NO KEY UPDATE OF l SKIP LOCKED));
   UPDATE @.exceptions SET alone = 0 WHERE ctid = ANY (ARRAY(
-    SELECT x.ctid FROM @.exceptions x WHERE x.group_id = p_group_id AND x.state = 'leased' AND x.consumer_id = p_consumer_id AND x.alone BETWEEN 1 AND p_most
+    SELECT x.ctid FROM @.exceptions x WHERE x.group_id = p_group_id AND x.state = 'leased' AND x.consumer_id = p_consumer_id AND (x.alone BETWEEN 1 AND p_most OR x.alone > p_most AND x.due_at > p_now)
       AND x.partition || '/' || x.token <> ALL (p_own) FOR NO KEY UPDATE SKIP LOCKED));
 $$;`;
 
-/** Marks what happens to be all that its member holds, where that is going to matter, and unmarks it when its member is given more (T5). */
+/**
+ * Marks what happens to be all that its member holds, where that is going to matter; unmarks it when its member is given more, and a last
+ * attempt that is no longer kept from that (T5).
+ */
 export const MARK_CHANCES = `
 CREATE FUNCTION @.mark_chances(p @.pass, p_alone boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_sequence bigint;
 BEGIN
   IF p_alone AND p.granted > 0 THEN
-    PERFORM @.clear_alone(p.group_id, p.consumer_id, 1, ARRAY(SELECT c.partition || '/' || c.token FROM unnest(p.places) c WHERE c.token <> c.old_token));
+    PERFORM @.clear_alone(p.group_id, p.consumer_id, 1, p.now, ARRAY(SELECT c.partition || '/' || c.token FROM unnest(p.places) c WHERE c.token <> c.old_token));
   END IF;
   IF p.granted <> 1 OR p.held > 0 OR p.grants[1].attempt < p.max_attempts - 1 THEN RETURN; END IF;
   v_sequence := lower(p.grants[1].sequences);

@@ -106,7 +106,7 @@ BEGIN
   END LOOP;
   -- members whose leases had run out and are live again: what was alone in them no longer is (T5)
   FOR v_consumer_id IN SELECT DISTINCT unnest(v_revived) LOOP
-    PERFORM @.clear_alone(g.group_id, v_consumer_id, 2, '{}');
+    PERFORM @.clear_alone(g.group_id, v_consumer_id, 2, 'infinity', '{}');
   END LOOP;
   IF v_renewed THEN PERFORM @.touch_member(g.group_id, p_consumer_id, g.lease_ms, v_now); END IF;
   RETURN jsonb_build_object('expiresAt', @.ms(v_expires_at), 'stale', to_jsonb(v_answers), 'kept', v_kept)::text;

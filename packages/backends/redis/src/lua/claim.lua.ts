@@ -153,7 +153,7 @@ if missing then return { missing } end
 return { 'ok', survey_at(ARGV[${COMMON_ARGUMENTS + 1}], ARGV[${COMMON_ARGUMENTS + 2}]) }
 `;
 
-/** What a member holds in a partition is no longer alone. ARGV: consumer, at most so alone. Answers `{ "ok" }`. */
+/** What a member holds in a partition is no longer alone. ARGV: consumer, at most so alone unless it is live. Answers `{ "ok" }`. */
 export const CLEAR_ALONE_AT: string = lua`
 local missing = missing_group()
 if missing then return { missing } end

@@ -116,20 +116,21 @@ local function chance_of(waiting_since)
   elseif pass.granted == 0 then pass.closed = true end
 end
 
--- What a member holds in a place is no longer alone, at most so much of it.
+-- What a member holds in a place is no longer alone: what is so at most so much, or is live.
 local function clear_alone(place, consumer, most, keeps)
   if place.alone == 0 then return end
-  local function clear(record)
-    if record.consumer ~= consumer or record.alone == 0 or record.alone > most or (keeps and keeps(place, record.token)) then return false end
+  local function clear(record, expires)
+    local meant = record.alone > 0 and (record.alone <= most or expires > now)
+    if record.consumer ~= consumer or not meant or (keeps and keeps(place, record.token)) then return false end
     set_alone(place, record, 0)
     return true
   end
   local rows, singles = all_rows(place), running_exceptions(place, true)
   for k = 1, #rows do
-    if clear(rows[k]) then place.dirty[rows[k].token] = true end
+    if clear(rows[k], rows[k].expires) then place.dirty[rows[k].token] = true end
   end
   for k = 1, #singles do
-    if clear(singles[k]) then place.touched[singles[k].sequence] = true end
+    if clear(singles[k], singles[k].due) then place.touched[singles[k].sequence] = true end
   end
 end
 
