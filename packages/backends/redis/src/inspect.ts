@@ -49,12 +49,13 @@ const rowsOf = (answer: readonly unknown[], size: number, from = 1): (readonly u
   return rows;
 };
 
-/** @throws unavailable - leases are not there */
+/** @throws unavailable - leases or dead letters are not there */
 export const progress = async (shards: Shards, stream: string, group: string): Promise<PartitionProgress[]> =>
   (await look(shards, LOOKS.progress, stream, group)).flatMap(({ partitions, answer }) =>
-    rowsOf(answer, 5).map(([firstSequence, highWatermark, frontier, skipped, lost], at) => {
+    rowsOf(answer, 6).map(([firstSequence, highWatermark, frontier, skipped, lost, lostLetters], at) => {
       const partition = partitions[at] ?? 0;
       if (Number(lost) !== 0) throw leasesMissing(stream, group, partition, Number(lost));
+      checkLetters(stream, group, partition, Number(lostLetters));
       return {
         partition,
         firstSequence: Number(firstSequence),
@@ -73,6 +74,17 @@ const leasesMissing = (stream: string, group: string, partition: number, lost: n
       "Replay the group from the last sequence that is known to be handled, or reset it.",
     { stream, group, partition },
   );
+
+/** What they tell of would pass for acked. */
+const checkLetters = (stream: string, group: string, partition: number, lost: number): void => {
+  if (lost === 0) return;
+  throw new RheoError(
+    "unavailable",
+    `Group "${group}" counts dead letters in ${stream}/${partition} that are not there, ${lost} by the count: the store was written to by something else, or is damaged. ` +
+      "Replay the group from the last sequence that is known to be handled, or reset it.",
+    { stream, group, partition },
+  );
+};
 
 /** A member that holds nothing is listed for this many lease lengths after it was last seen. */
 const MEMBER_LEASES = 2;
@@ -172,11 +184,17 @@ export const delivery = async (
   return toState(answer[1] as unknown[]); // our own script wrote it
 };
 
-/** @throws cursor_not_found */
+/** @throws cursor_not_found, unavailable - some are not there */
 export const deadLetters = async (shards: Shards, prefix: string, request: DeadLetterRequest): Promise<DeadLetterRecord[]> => {
   const { stream, group, limit, after, where } = request;
   const counts = await look(shards, LOOKS.countLetters, stream, group);
-  const withLetters = counts.flatMap(({ partitions, answer }) => partitions.filter((_, at) => Number(answer[1 + at]) > 0));
+  const withLetters = counts.flatMap(({ partitions, answer }) =>
+    rowsOf(answer, 2).flatMap(([count, lost], at) => {
+      const partition = partitions[at] ?? 0;
+      checkLetters(stream, group, partition, Number(lost));
+      return Number(count) > 0 ? [partition] : [];
+    }),
+  );
   const from = after === null ? { partition: 0, sequence: 0 } : await cursorOf(shards, prefix, stream, group, after, withLetters);
   const program = programText(where) ?? "";
   const found: DeadLetterRecord[] = [];

@@ -11,7 +11,7 @@ export interface DescribeModelOptions extends BackendUnderTest {
 }
 
 const SEED = 42;
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 /**
  * Registers the model test: random commands of three members and two groups, compared step by step with plain arrays. A failure

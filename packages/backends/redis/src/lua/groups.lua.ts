@@ -57,7 +57,7 @@ for i = 1, #KEYS do
     'origin', ARGV[given + 9],
     'progress', progress_text({
       cursor = cursor, open = 0, exceptions = 0, alone = 0, expiry = huge, token = floor_token, reset = floor_token, start = cursor, skipped = 0,
-      revoked = 0, due = huge,
+      revoked = 0, due = huge, dead = 0,
     }))
   call('ZADD', tags[i] .. ':groups', 0, group)
 end

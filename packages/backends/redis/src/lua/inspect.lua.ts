@@ -40,7 +40,7 @@ local function state_of(place, sequence)
 end
 `;
 
-/** Answers `{ "ok", first, high, frontier, skipped, leased by the head's count but by no record, … }`. */
+/** Answers `{ "ok", first, high, frontier, skipped, leased by the head's count but by no record, dead letters of which that is true, … }`. */
 export const PROGRESS: string = lua`
 local missing = missing_group()
 if missing then return { missing } end
@@ -50,7 +50,7 @@ for i = 1, #KEYS do
   local rows, lost = all_rows(place), place.open
   for k = 1, #rows do lost = lost - rows[k].open end
   answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = log.first, log.high, max(frontier_of(place), log.first - 1), place.skipped
-  answer[n + 5] = lost
+  answer[n + 5], answer[n + 6] = lost, letters_lost(place)
 end
 return answer
 `;
@@ -123,12 +123,15 @@ end
 return answer
 `;
 
-/** How many dead letters each place has: `{ "ok", count, … }`. */
+/** How many dead letters each place has, and how many more the head counts: `{ "ok", count, lost, … }`. */
 export const COUNT_LETTERS: string = lua`
 local missing = missing_group()
 if missing then return { missing } end
 local answer = { 'ok' }
-for i = 1, #KEYS do answer[i + 1] = call('ZCARD', group_key(i) .. ':dead') end
+for i = 1, #KEYS do
+  local place, n = place_of(i), #answer
+  answer[n + 1], answer[n + 2] = call('ZCARD', place.key .. ':dead'), letters_lost(place)
+end
 return answer
 `;
 

@@ -4,7 +4,7 @@
  *
  * | key | holds |
  * |---|---|
- * | itself | hash: the group's options, and in the field `progress` where it stands: cursor, open (positions leased in batches), exceptions, alone (records that are), expiry (not later than the earliest of a batch), token, reset, start, skipped, revoked (how often), due (not later than the earliest of an exception) |
+ * | itself | hash: the group's options, and in the field `progress` where it stands: cursor, open (positions leased in batches), exceptions, alone (records that are), expiry (not later than the earliest of a batch), token, reset, start, skipped, revoked (how often), due (not later than the earliest of an exception), dead (letters; "-" or nothing: not counted yet) |
  * | `:leases` | hash: token → batches leased under it, as `runs open attempt takeovers alone leased expires failed consumer`, apart by `;` |
  * | `:expiries` | sorted set: token by its earliest expiry |
  * | `:exceptions` | hash: sequence → the delivery that left the happy path |
@@ -35,12 +35,12 @@ local function keys_of_group(i)
 end
 
 local function place_of_text(i, key, text)
-  local cursor, open, exceptions, alone, expiry, token, reset, start, skipped, revoked, due =
-    match(text, '^(%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+)$')
+  local cursor, open, exceptions, alone, expiry, token, reset, start, skipped, revoked, due, dead =
+    match(text, '^(%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) ?(%S*)$')
   local place = {
     i = i, key = key, cursor = tonumber(cursor), open = tonumber(open), exceptions = tonumber(exceptions), alone = tonumber(alone),
     expiry = tonumber(expiry) or huge, token = tonumber(token), reset = tonumber(reset), start = tonumber(start), skipped = tonumber(skipped),
-    revoked = tonumber(revoked), due = tonumber(due) or huge, rows = {}, dirty = {}, found = {}, touched = {}, lane = {},
+    revoked = tonumber(revoked), due = tonumber(due) or huge, dead = tonumber(dead), rows = {}, dirty = {}, found = {}, touched = {}, lane = {},
   }
   places[i] = place
   return place
@@ -77,8 +77,14 @@ local function bound_text(bound)
 end
 
 local function progress_text(place)
-  return format('%d %d %d %d %s %d %d %d %d %d %s', place.cursor, place.open, place.exceptions, place.alone, bound_text(place.expiry), place.token,
-    place.reset, place.start, place.skipped, place.revoked, bound_text(place.due))
+  return format('%d %d %d %d %s %d %d %d %d %d %s %s', place.cursor, place.open, place.exceptions, place.alone, bound_text(place.expiry), place.token,
+    place.reset, place.start, place.skipped, place.revoked, bound_text(place.due), place.dead and int(place.dead) or '-')
+end
+
+-- So many dead letters more, or fewer.
+local function count_letters(place, more)
+  if more == 0 then return end
+  place.dead, place.changed = place.dead and place.dead + more, true
 end
 
 -- Writes where the place stands, if anything was noted as changed. Bounds alone are not worth a write.
@@ -410,7 +416,7 @@ local function bury(place, letter, entry)
   local id = entry and entry[2][2] or ''
   local text = format('%d %d %d %d %s %d %d %d\n', letter.sequence, letter.attempts, letter.first, now, letter.consumer or '-', #id, #letter.reason,
     length_of(letter.stack)) .. id .. letter.reason .. (letter.stack or '')
-  call('ZADD', place.key .. ':dead', letter.sequence, text)
+  count_letters(place, call('ZADD', place.key .. ':dead', letter.sequence, text))
   place.changed = true
 end
 
@@ -422,6 +428,11 @@ local function letter_of_text(text)
     sequence = tonumber(sequence), attempts = tonumber(attempts), first = tonumber(first), dead = tonumber(dead),
     consumer = consumer ~= '-' and consumer or '', id = texts[1], reason = texts[2], stack = texts[3],
   }
+end
+
+-- How many dead letters are counted that are not there, or fewer than none; 0 where they are not counted yet.
+local function letters_lost(place)
+  return place.dead and place.dead - call('ZCARD', place.key .. ':dead') or 0
 end
 
 local function letter_at(place, sequence)

@@ -31,6 +31,7 @@ end
 -- Removes all exceptions and dead letters above a sequence.
 local function clear_above(place, after)
   call('ZREMRANGEBYSCORE', place.key .. ':dead', '(' .. int(after), '+inf')
+  place.dead = call('ZCARD', place.key .. ':dead')
   if place.exceptions == 0 then return end
   local singles = running_above(place, after)
   for k = 1, #singles do set_alone(place, singles[k], 0) end
@@ -77,7 +78,7 @@ for i = 1, #KEYS do
     if KINDS[k] ~= ':members' then gone[#gone + 1] = place.key .. KINDS[k] end
   end
   call('UNLINK', unpack(gone))
-  place.cursor, place.start, place.skipped, place.open, place.exceptions, place.alone = cursor, cursor, 0, 0, 0, 0
+  place.cursor, place.start, place.skipped, place.open, place.exceptions, place.alone, place.dead = cursor, cursor, 0, 0, 0, 0, 0
   place.token = place.token + 1
   place.reset = place.token
   place.expiry, place.due, place.changed = huge, huge, true
@@ -183,7 +184,7 @@ for k = 1, #page do
       revoke(place, row.token, taken, 'X')
     end
     if x and x.state == 'l' then revoke(place, x.token, { sequence, sequence }, 'X') end
-    if has_letters then call('ZREMRANGEBYSCORE', place.key .. ':dead', sequence, sequence) end
+    if has_letters then count_letters(place, -call('ZREMRANGEBYSCORE', place.key .. ':dead', sequence, sequence)) end
     replace_exception(place, unstarted(place, sequence, entry))
   end
 end
@@ -227,7 +228,7 @@ for k = 1, #letters do
     if not purge then replace_exception(place, unstarted(place, sequences[k], entry)) end
   end
 end
-if #gone > 0 then call_with('ZREM', key, gone) end
+if #gone > 0 then count_letters(place, -call_with('ZREM', key, gone)) end
 flush(place)
 return { 'ok', #gone, sequences[#sequences] or after, only == '' and #texts == ${PAGE} and 1 or 0 }
 `;
