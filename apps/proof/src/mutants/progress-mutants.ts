@@ -105,8 +105,16 @@ export const progressMutants: readonly SourceMutant[] = [
     name: "by-chance-alone-for-ever",
     fault: "what was alone in its member by chance still counts as alone after the member took more",
     file: `${PROGRESS}/last-chance.js`,
-    find: `if (pass.granted > 0)\n        clearAlone`,
-    replace: `if (pass.granted < 0)\n        clearAlone`,
+    find: `const isMeant = alone === 1 ||`,
+    replace: `const isMeant =`,
+    killer: { by: "model", on: "memory", runs: 300 },
+  },
+  {
+    name: "last-attempt-condemns-beside-others",
+    fault: "a last attempt that took so long that its member was given more still counts as alone",
+    file: `${PROGRESS}/last-chance.js`,
+    find: `alone === 2 && expiresAtMs > pass.nowMs`,
+    replace: `alone === 2 && expiresAtMs < pass.nowMs`,
     killer: { by: "contract", on: "memory", cases: ["T5"] },
   },
   {

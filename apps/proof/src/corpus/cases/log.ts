@@ -34,7 +34,7 @@ export const logCases: readonly CorpusCase[] = [
         "killed at random, with clocks hours apart, over a server that is killed too: every event is acked, none twice",
       ),
       sqlite("processes", "four that append, fetch and settle lose nothing and deliver nothing twice (B118)"),
-      model("L1 G1 G2 G3 G6 G9 F1 F2 F3 F4 F5 T1 T2 T4 T7 P1 P2 · … runs of random commands do what the model says"),
+      model("L1 G1 G2 G3 G6 G9 F1 F2 F3 F4 F5 T1 T2 T4 T5 T7 P1 P2 · … runs of random commands do what the model says"),
     ],
     verdict: "holds",
     note: "A fetch is one atomic step.",
