@@ -15,6 +15,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   stream: "name of a stream",
   group: "name of a group of the stream",
   id: "id of an event",
+  payload: "as JSON, such as '{\"total\":120}'",
   path: "such as payload.currency, type or correlationId",
 };
 

@@ -5,6 +5,10 @@ import { fail, usageAsJson } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { VERSION } from "./version.ts";
 
+const EPILOGUE = `
+The store is --store URL with each command, or RHEO_STORE: sqlite:./events.db, lmdb:./folder, postgres://…, redis://…, mongodb://…
+rheo COMMAND --help has the options of each. New to Rheo: rheo walkthrough`;
+
 /**
  * Runs the command line and gives the exit code: 0 ok, 1 failed, 2 wrong usage, 130 after Ctrl-C; a command may have more, which its
  * help lists.
@@ -42,6 +46,7 @@ const createProgram = (io: Io, isJson: boolean, ended: (code: number) => void): 
       outputError: (text, write) =>
         write(isJson ? `${usageAsJson(withoutPrefix(text).trim())}\n` : `rheo: ${withoutPrefix(text)}`),
     });
+  program.addHelpText("after", EPILOGUE);
   for (const [heading, group] of Object.entries(commands)) {
     program.commandsGroup(heading);
     for (const command of group) command.register(program, io, ended);

@@ -270,6 +270,17 @@ test("--if-missing leaves what is there as it is", async () => {
   expect(await state(scene)).toEqual(before);
 });
 
+test("the help of create-group says what a group gets that is made without options", async () => {
+  await using scene = await openScene();
+  const { out: help } = await run("create-group --help", scene);
+  const { options } = JSON.parse((await run("create-group orders plain --json", scene)).out);
+  const { minMs, maxMs, factor, jitter } = options.retry;
+  expect(help).toContain(
+    `ordering ${options.ordering}, ${options.maxAttempts} max attempts, lease ${options.leaseMs / 1_000}s, ` +
+      `retry ${minMs / 1_000}s to ${maxMs / 60_000}m, factor ${factor}, jitter ${jitter}.`,
+  );
+});
+
 test("--no-filter and --no-max-inflight take options of a group back", async () => {
   await using scene = await openScene();
   await run("update-group orders billing --filter type=paid --max-inflight 3", scene);

@@ -7,11 +7,15 @@ interface Flags extends CreateGroupFlags {
   readonly ifMissing?: boolean;
 }
 
+const EPILOGUE = `
+What is left out: from the earliest event on, ordering none, 5 max attempts, lease 30s, retry 1s to 5m, factor 2, jitter 0.2.`;
+
 /** `rheo create-group`. */
 export const createGroup: CliCommand = changing<Flags>({
   usage: "create-group <stream> <group>",
   summary: "make a group of a stream",
-  options: (command) => createGroupOptions(command).option("--if-missing", "leave one that is there as it is"),
+  options: (command) =>
+    createGroupOptions(command).option("--if-missing", "leave one that is there as it is").addHelpText("after", EPILOGUE),
   plan: async ({ rheo }, [stream = "", group = ""], flags) => {
     const found = await find(rheo, stream, group);
     if (found !== null && flags.ifMissing !== true) {

@@ -2,10 +2,9 @@ import { RheoError } from "@rheo/core";
 import { addCommand, type CliCommand } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Input, Io } from "../io.ts";
-import { duration } from "../options/numbers.ts";
 import { storeOptions } from "../options/store.ts";
 import { type Session, type StoreFlags, withStore } from "../session/session.ts";
-import { watch } from "../session/watch.ts";
+import { everyOption, watch } from "../session/watch.ts";
 import { LiveView } from "../top/live-view.ts";
 import { Rates } from "../top/rates.ts";
 import { takeSample } from "../top/sample.ts";
@@ -23,7 +22,7 @@ app.children() and @rheo/telemetry tell of them.`;
 export const top: CliCommand = {
   register: (program, io, ended) => {
     const command = addCommand(program, "top [stream]", "all groups, live: lag, rates, members")
-      .option("--every <duration>", "how often to look", duration, 1_000)
+      .addOption(everyOption("how often to look"))
       .addHelpText("after", EPILOGUE);
     storeOptions(command).action(async (stream: string | undefined, flags: Flags) => {
       const stdin = flags.json ? null : terminalOf(io);

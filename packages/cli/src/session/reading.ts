@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import { addCommand, type CliCommand } from "../command.ts";
-import { duration } from "../options/numbers.ts";
 import { storeOptions } from "../options/store.ts";
 import type { Screen } from "../output/screen.ts";
 import { type Session, type StoreFlags, withStore } from "./session.ts";
-import { type WatchFlags, watch } from "./watch.ts";
+import { everyOption, type WatchFlags, watch } from "./watch.ts";
 
 /** What a command found: as data, and as text for people. */
 export interface View {
@@ -54,7 +53,7 @@ export const reading = <Flags extends object>(spec: Reading<Flags>): CliCommand 
 const addWatch = (command: Command): Command =>
   command
     .option("--watch", "look again and again, and show what changes")
-    .option("--every <duration>", "how often to look with --watch", duration, 1_000);
+    .addOption(everyOption("how often to look with --watch"));
 
 const show = ({ print }: Session, { data, text, note }: View): number => {
   if (!print.isJson) print.text(text(print.screen));

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { RheoError } from "@rheo/core";
+import { Option } from "commander";
+import { duration as durationOption } from "../options/numbers.ts";
 import { duration } from "../output/format.ts";
 import { inert } from "../output/inert.ts";
 import type { Screen } from "../output/screen.ts";
@@ -11,6 +13,10 @@ export interface WatchFlags {
   /** In ms. */
   readonly every: number;
 }
+
+/** `--every`, as every command that looks again has it. */
+export const everyOption = (summary: string): Option =>
+  new Option("--every <duration>", summary).argParser(durationOption).default(1_000, "1s");
 
 /** Sooner would only load the store. */
 const LEAST_MS = 100;
