@@ -76,6 +76,7 @@ export interface MongoServer {
   stop(): Promise<void>;
 }
 
+/** How `startMongo` starts its server. */
 export interface MongoServerOptions {
   /** Whether each commit is flushed to the disk before it is answered; default false: what is written survives a kill of the process anyway. */
   readonly sync?: boolean;

@@ -134,6 +134,7 @@ const serves = (port: number): Promise<boolean> =>
     socket.once("error", () => end(false));
   });
 
+/** Ends a server, also one that is stopped, and waits until it is gone; one that does not end is killed. */
 export const endServer = async (server: ChildProcess): Promise<void> => {
   // one that is stopped could not end
   server.kill("SIGCONT");
