@@ -89,6 +89,13 @@ describe("tables", () => {
   test("are not cut on a pipe", async () => {
     expect((await run("query orders", scene)).out).toContain("long ".repeat(100));
   });
+  test("a terminal that says it is 0 wide is written as one of 80", async () => {
+    const [none, usual] = await Promise.all(
+      [0, 80].map((columns) => run("lag orders billing", { ...scene, columns, env: { NO_COLOR: "1" } })),
+    );
+    expect(none?.out).toBe(usual?.out);
+  });
+
   test("cut the payload first, and ids last", async () => {
     const { out } = await run("query orders --partition 1", { ...scene, columns: 60 });
     expect(out).toMatch(/p1 .*\{"total":3\}/);

@@ -11,7 +11,7 @@ export interface Screen {
   readonly nowMs: number;
 }
 
-/** A terminal that does not tell its size. */
+/** A terminal that does not tell its size, or tells 0, as one without a window does. */
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
@@ -19,8 +19,8 @@ const DEFAULT_ROWS = 24;
 export const screenOf = (output: Output, env: Io["env"]): Screen => {
   const isTerminal = output.isTTY === true;
   return {
-    columns: isTerminal ? (output.columns ?? DEFAULT_COLUMNS) : null,
-    rows: isTerminal ? (output.rows ?? DEFAULT_ROWS) : null,
+    columns: isTerminal ? output.columns || DEFAULT_COLUMNS : null,
+    rows: isTerminal ? output.rows || DEFAULT_ROWS : null,
     colors: colorsFor(output, env),
     nowMs: systemClock.now(),
   };
