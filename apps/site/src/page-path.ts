@@ -16,8 +16,8 @@ export const pagePath = (file: string): string => {
   return moved.replace(/(^|\/)README\.md$/, "$1index.md").replace(/^[A-Z_]+\.md$/, (name) => name.toLowerCase());
 };
 
-/** Folders whose Markdown is not for readers. In those of sources VitePress would also take a `config.ts` of ours for one of its own. */
-const NO_FOLDERS = ["node_modules", "dist", "test", "fixtures", "src", "web"];
+/** Folders whose Markdown is not for readers; `pages` is what pages are made from. In those of sources VitePress would also take a `config.ts` of ours for one of its own. */
+const NO_FOLDERS = ["node_modules", "dist", "test", "fixtures", "src", "web", "pages"];
 
 /** Globs of what is no page. The reports of the API's shape are for those who change it. */
 export const NO_PAGES: readonly string[] = [...NO_FOLDERS.map((folder) => `**/${folder}/**`), ".*/**", "tmp/**", "api/**"];
