@@ -5,7 +5,7 @@ import { findRedis, whyNoNetwork } from "@rheo/testing/servers";
 import { expect, test } from "vitest";
 
 const CHAOS = fileURLToPath(new URL("../../testing/dist/soak/main.js", import.meta.url));
-const RHEO = fileURLToPath(new URL("../../rheo/dist/main.js", import.meta.url));
+const RHEO = fileURLToPath(new URL("../../rheo/bin/rheo.js", import.meta.url));
 const seed = Number(process.env.RHEO_SEED ?? 20);
 
 const PROCESSES = "kill,stop,block,roll,orphan,thread";

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { until } from "./jobs.ts";
 
 /** The bin of the package `rheo`, which is this command line. */
-const BIN = fileURLToPath(new URL("../../rheo/dist/main.js", import.meta.url));
+const BIN = fileURLToPath(new URL("../../rheo/bin/rheo.js", import.meta.url));
 
 export const fixturePath = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 

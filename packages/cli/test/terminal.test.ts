@@ -174,7 +174,7 @@ describe("the bin", () => {
       "empty",
       Array.from({ length: 5_000 }, (_, n) => ({ payload: { n, text: "x".repeat(200) } })),
     );
-    const bin = new URL("../../rheo/dist/main.js", import.meta.url).pathname;
+    const bin = new URL("../../rheo/bin/rheo.js", import.meta.url).pathname;
     const shell = spawn("bash", ["-c", 'set -o pipefail; "$0" "$1" query empty --all | head -n 1', process.execPath, bin], {
       env: { ...process.env, RHEO_STORE: bulk.store },
     });

@@ -10,7 +10,7 @@ const { folder } = await writeReadme(fileURLToPath(new URL("..", import.meta.url
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("under rheo start each process has its metrics, of its consumers too, and lets go of them at the end", async () => {
-  const bin = fileURLToPath(new URL("../../rheo/dist/main.js", import.meta.url));
+  const bin = fileURLToPath(new URL("../../rheo/bin/rheo.js", import.meta.url));
   const port = await freePort();
   const env = { ...process.env, METRICS_PORT: String(port) };
   const started = spawn(process.execPath, [bin, "start", "app.config.mjs"], {
