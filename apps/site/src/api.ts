@@ -1,7 +1,7 @@
 /** Writes the API reference from the docstrings. What has none, and a link in one that leads nowhere, is an error. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { Application, LogLevel, type TypeDocOptions } from "typedoc";
+import { Application, Comment, LogLevel, type TypeDocOptions } from "typedoc";
 import type { PluginOptions } from "typedoc-plugin-markdown";
 import { type EntryPoint, entryPoints, publicEntryPoints } from "./entry-points.ts";
 import { API, HOME, ROOT } from "./places.ts";
@@ -16,6 +16,9 @@ export const writeApi = async (): Promise<void> => {
   const app = await Application.bootstrapWithPlugins(options(points) as TypeDocOptions);
   const named = (app.getDefinedEntryPoints() ?? []).map((point, n) => ({ ...point, displayName: points[n]?.name ?? "" }));
   const project = app.converter.convert(named);
+  const abouts = new Map(points.map(({ name, about }) => [name, about]));
+  for (const module of project.children ?? [])
+    module.comment ??= new Comment([{ kind: "text", text: abouts.get(module.name) ?? "" }]);
   app.validate(project);
   await app.generateOutputs(project);
   const { errorCount, warningCount } = app.logger;
@@ -44,6 +47,7 @@ const options = (points: readonly EntryPoint[]): Partial<TypeDocOptions> & Plugi
   requiredToBeDocumented: [...DOCUMENTED],
   validation: { notExported: true, invalidLink: true, notDocumented: true },
   router: "member",
+  sortEntryPoints: false,
   sanitizeComments: true,
   useCodeBlocks: true,
   // all is readonly

@@ -10,10 +10,13 @@ export interface EntryPoint {
   readonly file: string;
   /** The package it is in. */
   readonly owner: string;
+  /** What it is, in a sentence or two. */
+  readonly about: string;
 }
 
 interface Manifest {
   readonly name: string;
+  readonly description?: string;
   readonly private?: boolean;
   readonly exports?: Readonly<Record<string, string | { readonly types: string }>>;
 }
@@ -34,12 +37,21 @@ export const entryPoints = (): readonly EntryPoint[] =>
     .flatMap(({ folder, manifest }) =>
       Object.entries(manifest.exports ?? {})
         .filter(([, target]) => typeof target === "object")
-        .map(([path, target]) => ({
-          name: specifier(manifest.name, path),
-          file: sourceOf(folder, target),
-          owner: manifest.name,
-        })),
+        .map(([path, target]) => {
+          const file = sourceOf(folder, target);
+          return { name: specifier(manifest.name, path), file, owner: manifest.name, about: aboutOf(file, manifest) };
+        }),
     );
+
+/** The first paragraph of the docstring that the file begins with, or else what the package says of itself. */
+const aboutOf = (file: string, { description = "" }: Manifest): string => {
+  const [, docstring = ""] = /^\/\*\*(.*?)\*\//s.exec(readFileSync(file, "utf8")) ?? [];
+  const [paragraph = ""] = docstring
+    .replaceAll(/^ *\* ?/gm, "")
+    .trim()
+    .split("\n\n");
+  return paragraph.replaceAll("\n", " ") || description;
+};
 
 const manifests = (): { folder: string; manifest: Manifest }[] =>
   FOLDERS.flatMap((parent) => readdirSync(join(ROOT, parent)).map((name) => join(ROOT, parent, name)))

@@ -9,7 +9,14 @@ interface Section {
 }
 
 const SECTIONS: readonly Section[] = [
-  { title: "Start", pages: ["quick-start", "guarantees", "glossary", "walkthroughs/*"] },
+  { title: "Start", pages: ["quick-start", "guarantees", "glossary"] },
+  {
+    title: "Walkthroughs",
+    pages: [
+      ...["quickstart", "concepts", "ops", "pipelines", "backends", "dashboard"].map((name) => `walkthroughs/${name}`),
+      "walkthroughs/*",
+    ],
+  },
   {
     title: "Guide",
     pages: [
