@@ -94,7 +94,7 @@ BEGIN
       SELECT * FROM (
         SELECT l.partition, s AS sequence, l.token, l.attempt, l.consumer_id, l.leased_at, l.expires_at
         FROM @.open_leases l CROSS JOIN LATERAL @.sequences(
-          CASE WHEN upper(l.open_set) - lower(l.open_set) < 1048577 THEN l.open_set ELSE @.refuse_lease(l.partition, l.token, l.open_set) END
+          CASE WHEN coalesce(upper(l.open_set) - lower(l.open_set), 0) < 1048577 THEN l.open_set ELSE @.refuse_lease(l.partition, l.token, l.open_set) END
         ) s WHERE l.group_id = g.group_id
         UNION ALL
         SELECT x.partition, x.sequence, x.token, x.attempt, coalesce(x.consumer_id, ''), x.leased_at, x.due_at
