@@ -72,7 +72,8 @@ const types = (project) => {
 };
 
 const uses = async (project, major) => {
-  const specifiers = packages.flatMap(entryPoints).map(({ specifier }) => specifier);
+  const libraries = packages.flatMap(entryPoints).filter(({ path }) => path !== "./bin"); // which is a program, run below
+  const specifiers = libraries.map(({ specifier }) => specifier);
   step("every entry point loads, with import and with require", () => project.node("entries.mjs", ...specifiers));
   await writeCodeBlocks(join(ROOT, "README.md"), project.folder);
   step("the quick start of the README runs", () => {
