@@ -192,8 +192,8 @@ export const runtimeMutants: readonly SourceMutant[] = [
     fault:
       "what is suspected of a thread's death while the breaker is open is tried as its probe, whose outcome then counts for nothing",
     file: `${RUNTIME}/group/threaded.js`,
-    find: `isClosed === false ? suspects : []`,
-    replace: `isClosed === false ? [] : []`,
+    find: `isClosed === false ? [[], suspects]`,
+    replace: `isClosed === false ? [suspects, []]`,
     killer: test("breaker", "what a dead thread leaves under suspicion while it is open goes back"),
   },
   {

@@ -368,8 +368,7 @@ export class ThreadRunner implements Runner, Feeder {
     const { running, queued } = leftoversOf(session);
     const { guilty, suspects, innocent, released } = judge(session, running, this.#isRun);
     // while the breaker is open nothing fetched before may start: it would pass for the probe, and teach nothing
-    const returned = this.#host.admission?.isClosed === false ? suspects : [];
-    const tried = returned.length === 0 ? suspects : [];
+    const [tried, returned] = this.#host.admission?.isClosed === false ? [[], suspects] : [suspects, []];
     this.#suspects.push(...tried.map(({ slice, index }) => ({ place: slice.placeAt(index), call: slice.callAt(index) })));
     for (const at of guilty) this.#charge(session, at, reason);
     this.#releaseAll(released.map(placeOf));

@@ -1,4 +1,4 @@
-import { open } from "lmdb";
+import { openBareEnvironment } from "./bare-environment.ts";
 
 /** Puts a batch per transaction. In ms. */
 export const insertIntoEnvironment = (
@@ -6,12 +6,7 @@ export const insertIntoEnvironment = (
   durability: "sync" | "relaxed",
   batches: readonly (readonly string[])[],
 ): number => {
-  const store = open<string, number>({
-    path: `${path}-bare`,
-    encoding: "string",
-    noSync: durability === "relaxed",
-    cache: false,
-  });
+  const store = openBareEnvironment(path, durability);
   let key = 0;
   const startedMs = performance.now();
   for (const batch of batches)

@@ -1,5 +1,5 @@
 import type { EventInput } from "@rheo/core";
-import { open } from "lmdb";
+import { openBareEnvironment } from "./bare-environment.ts";
 
 /** Writes the payloads one by one, then reads `limit` at a time as JSON values and commits a cursor for each batch. In ms, of the reading. */
 export const readAllOfEnvironment = (
@@ -8,12 +8,7 @@ export const readAllOfEnvironment = (
   events: readonly EventInput[],
   limit: number,
 ): number => {
-  const store = open<string, number>({
-    path: `${path}-bare`,
-    encoding: "string",
-    noSync: durability === "relaxed",
-    cache: false,
-  });
+  const store = openBareEnvironment(path, durability);
   const payloads = events.map(({ payload }) => JSON.stringify(payload));
   store.transactionSync(() => {
     for (const [index, payload] of payloads.entries()) store.putSync(index + 1, payload);
