@@ -2,10 +2,16 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { findRedis } from "./packages/testing/src/servers/redis.ts";
 
-/** One project per kind of test. Unit tests are quick and need nothing; contract, chaos and demo tests start real processes. */
+/**
+ * One project per kind of test. Unit tests are quick and need nothing; contract, chaos and demo tests start real processes. Files of a
+ * project that run in one worker share its modules, which are loaded once: no test may leave anything behind.
+ */
 const project = (name: string, include: string[], testTimeout = 30_000): object => ({
-  test: { name, include, environment: "node", testTimeout, hookTimeout: 60_000, pool: "forks" },
+  test: { name, include, environment: "node", testTimeout, hookTimeout: 60_000, pool: "forks", isolate: false, server: { deps } },
 });
+
+/** What is built is loaded by Node itself, as it is by users. */
+const deps = { external: [/\/dist\//] };
 
 /** Tests of processes wait more than they work, so there are two at a time even on two processors. */
 const maxWorkers = Math.max(2, availableParallelism() - 1);

@@ -130,6 +130,13 @@ export interface Backend {
 
   /** Calls `listener` soon after events were appended or deliveries became claimable. A hint. Returns how to stop. */
   subscribe(listener: WakeListener): () => void;
+
+  /**
+   * Whether, at this moment, whatever makes deliveries claimable reaches those who subscribed, in whichever process it is done; but for what
+   * time alone brings. Members that have been idle for long then poll less. It may have been wrong a moment ago: when it turns false or true,
+   * subscribers are told of any stream. Absent: never.
+   */
+  hearsAll?(): boolean;
 }
 
 /** What a store is told when it is opened. */

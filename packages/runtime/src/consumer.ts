@@ -52,7 +52,10 @@ export interface ConsumerOptions {
   readonly maxDemand?: number;
   /** Length of the leases in ms, 10 ms to a year; default the group's. */
   readonly leaseMs?: number;
-  /** Wait between polls of an idle group in ms, 1–60,000, spread by ± 20 %; default 200. A wake-up ends it. */
+  /**
+   * Wait between polls of an idle group in ms, 1–60,000, spread by ± 20 %. A wake-up ends it. Default 200; while wake-ups
+   * come through from everywhere, an eighth of the time that the group has been idle, up to a fifteenth of a lease and at most 2,000.
+   */
   readonly pollMs?: number;
   /** Time for one handler call in ms; default none. May exceed the lease: that is renewed while a handler runs. */
   readonly timeoutMs?: number;
@@ -94,7 +97,8 @@ export interface ConsumerDefinition {
   readonly concurrency: number;
   readonly maxDemand: number | null;
   readonly leaseMs: number | null;
-  readonly pollMs: number;
+  /** Null: as the default says. */
+  readonly pollMs: number | null;
   readonly timeoutMs: number | null;
   readonly breaker: (Required<Omit<BreakerOptions, "withinMs">> & { readonly withinMs: number | null }) | null;
   readonly rateLimit: { readonly events: number; readonly perMs: number } | null;
@@ -152,7 +156,7 @@ export const defineConsumer = (options: ConsumerOptions): ConsumerDefinition => 
     concurrency: parseNumber("concurrency", raw.concurrency, { min: 1, max: MAX_CONCURRENCY, fallback: 8 }),
     maxDemand: optionalNumber("maxDemand", raw.maxDemand, 1, LIMITS.fetchLimit),
     leaseMs: optionalNumber("leaseMs", raw.leaseMs, MIN_LEASE_MS, LIMITS.durationMs),
-    pollMs: parseNumber("pollMs", raw.pollMs, { min: 1, max: MAX_POLL_MS, fallback: 200 }),
+    pollMs: optionalNumber("pollMs", raw.pollMs, 1, MAX_POLL_MS),
     timeoutMs: optionalNumber("timeoutMs", raw.timeoutMs, 1, LIMITS.durationMs),
     breaker: raw.breaker === undefined ? null : parseBreaker(raw.breaker),
     rateLimit: raw.rateLimit === undefined ? null : parseRateLimit(raw.rateLimit),

@@ -18,7 +18,7 @@ describe("defineConsumer", () => {
       concurrency: 8,
       maxDemand: null,
       leaseMs: null,
-      pollMs: 200,
+      pollMs: null,
       timeoutMs: null,
       breaker: null,
       rateLimit: null,

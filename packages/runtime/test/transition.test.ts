@@ -31,6 +31,7 @@ const fetched = (asked: number, granted: number, settled = 0): GroupMessage => (
   granted,
   settled,
   more: false,
+  longestPollMs: 200,
   atMs: 0,
 });
 const outcome = (count: number): GroupMessage => ({ type: "outcome", count, dropped: 0, atMs: 0 });
@@ -64,6 +65,52 @@ describe("a group decides", () => {
       { type: "tell", what: "started" },
       { type: "exchange", fetch: 4 },
     ]);
+  });
+
+  describe("to poll, once it is idle,", () => {
+    const polled = (atMs: number, granted = 0): GroupMessage[] => [
+      { type: "fetched", asked: 4, granted, settled: 0, more: false, longestPollMs: 2_000, atMs },
+      { type: "tick", timer: "poll" },
+    ];
+    const delayAfter = (...messages: readonly GroupMessage[]): number | undefined => {
+      const { effects } = after([{ type: "ready" }, ...messages.slice(0, -1)]);
+      return effects.flatMap((effect) => (effect.type === "arm" && effect.timer === "poll" ? [effect.delayMs] : []))[0];
+    };
+
+    test("after the usual time first, then after an eighth of the time that it has been idle, up to the longest", () => {
+      expect(delayAfter(...polled(1_000))).toBe(200);
+      expect(delayAfter(...polled(1_000), ...polled(2_000))).toBe(200);
+      expect(delayAfter(...polled(1_000), ...polled(9_000))).toBe(1_000);
+      expect(delayAfter(...polled(1_000), ...polled(9_000), ...polled(60_000))).toBe(2_000);
+    });
+
+    test("as often as at first again, after a delivery, a settlement or a wake-up", () => {
+      const idle = [...polled(1_000), ...polled(60_000)];
+      const work: GroupMessage[] = [{ type: "started", count: 1 }, outcome(1)];
+      const settled: GroupMessage = {
+        type: "fetched",
+        asked: 3,
+        granted: 0,
+        settled: 1,
+        more: false,
+        longestPollMs: 2_000,
+        atMs: 61_500,
+      };
+      expect(delayAfter(...idle, ...polled(61_000, 1).slice(0, 1), ...work, settled, ...polled(62_000))).toBe(200);
+      expect(delayAfter(...idle.slice(0, -1), { type: "wakeup" }, ...polled(61_000))).toBe(200);
+      expect(delayAfter(...idle, { type: "wakeup" }, ...polled(61_000), ...polled(61_001))).toBe(200);
+    });
+
+    test("never less often than it is told to", () => {
+      expect(
+        after([{ type: "ready" }, ...polled(0), { ...polled(60_000)[0], longestPollMs: 5 } as GroupMessage]).effects,
+      ).toContainEqual({
+        type: "arm",
+        timer: "poll",
+        delayMs: 200,
+        jitter: 0.2,
+      });
+    });
   });
 
   test("to run what was granted", () => {
@@ -327,7 +374,7 @@ class World {
     this.#unstarted += granted;
     this.#unsettled -= settling;
     this.ended += settling;
-    this.tell({ type: "fetched", asked, granted, settled: settling, more: false, atMs: this.#nowMs });
+    this.tell({ type: "fetched", asked, granted, settled: settling, more: false, longestPollMs: 200, atMs: this.#nowMs });
   }
 
   #failExchange(): void {

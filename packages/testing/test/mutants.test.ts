@@ -20,7 +20,7 @@ const ABOVE_THE_PORT = ["L7", "L8"];
 /** Cases that take longer are run only for mutants that the others did not notice. */
 const QUICK_MS = 8;
 /** A mutant that so many cases noticed has been noticed. */
-const ENOUGH = 12;
+const ENOUGH = 4;
 
 /** Faults of the kind that random commands, and random crashes, exist to find. */
 const BY_MODEL = [
@@ -94,13 +94,13 @@ describe("mutants", () => {
   });
 
   test.for(BY_STORM)("the storms notice %s", async (name) => {
-    let noticed = 0;
-    for (let seed = 1; seed <= 20; seed++) {
+    let noticed = false;
+    for (let seed = 1; seed <= 20 && !noticed; seed++) {
       const kind = { seed, events: 30, partitions: 1, members: 3, steps: 160, poison: new Set([5]), maxAttempts: 4 };
       const result = await runStorm({ name, open: () => mutate(memory(), name) }, kind).catch(() => null);
-      if (result === null || result.violations.length > 0) noticed += 1;
+      noticed = result === null || result.violations.length > 0;
     }
-    expect(noticed).toBeGreaterThan(0);
+    expect(noticed).toBe(true);
   });
 
   test("names are unique, and there are at least twenty", () => {

@@ -7,9 +7,9 @@ import { Meter } from "../meter.ts";
 import { type Question, type Sample, sampleOf } from "../question.ts";
 import type { System } from "../systems.ts";
 
-/** Until what the start left to do is done, in ms. */
-const SETTLE_MS = 1_000;
-const WATCH_MS = 3_000;
+/** Until what the start left to do is done, and polls come as rarely as they do where nothing happens, in ms. */
+const SETTLE_MS = 20_000;
+const WATCH_MS = 6_000;
 const NOTHING = handler(() => undefined);
 
 interface Manner {

@@ -24,9 +24,17 @@ export const runtimeMutants: readonly SourceMutant[] = [
     name: "poll-not-armed-again",
     fault: "after an empty fetch nobody looks again",
     file: `${RUNTIME}/group/transition.js`,
-    find: `[{ type: "arm", timer: "poll", delayMs: state.settings.pollMs, jitter: POLL_JITTER }],`,
+    find: `[{ type: "arm", timer: "poll", delayMs, jitter: POLL_JITTER }],`,
     replace: `[],`,
     killer: simulation(5),
+  },
+  {
+    name: "idle-for-ever",
+    fault: "a group that was idle for long polls rarely for ever, whatever comes",
+    file: `${RUNTIME}/group/transition.js`,
+    find: `idleSinceMs: granted + settled > 0 || state.woken ? null : state.idleSinceMs,`,
+    replace: `idleSinceMs: state.idleSinceMs,`,
+    killer: test("transition", "as often as at first again, after a delivery, a settlement or a wake-up"),
   },
   {
     name: "no-back-off",

@@ -9,6 +9,8 @@ export interface FleetOptions {
   readonly jobs: number;
   /** Called now and then. */
   readonly onProgress: (done: number, failed: number) => void;
+  /** Called for each seed with violations, as it is found. */
+  readonly onFailure: (failure: ChunkResult["failed"][number]) => void;
   /** Ends the run when aborted: what is under way is finished. */
   readonly signal: AbortSignal;
 }
@@ -32,7 +34,7 @@ const CHUNK = 20;
 /** For what one seed leaves behind: with the few MB that threads have by default, half of the time goes into moving it about. */
 const YOUNG_MB = 64;
 
-export const runFleet = async ({ from, seeds, jobs, onProgress, signal }: FleetOptions): Promise<FleetReport> => {
+export const runFleet = async ({ from, seeds, jobs, onProgress, onFailure, signal }: FleetOptions): Promise<FleetReport> => {
   const startMs = performance.now();
   const total = noTotal();
   let next = from;
@@ -44,6 +46,7 @@ export const runFleet = async ({ from, seeds, jobs, onProgress, signal }: FleetO
   };
   const told = (result: ChunkResult): void => {
     add(total, result);
+    result.failed.forEach(onFailure);
     onProgress(total.seeds, total.failed.length);
   };
   await Promise.all(Array.from({ length: jobs }, () => work(take, told)));

@@ -60,20 +60,23 @@ const many = async ({ seeds, from = randomInt(1, MAX_SEED - seeds), jobs, json }
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
   const isSeen = process.stderr.isTTY && !json;
   let toldAtMs = performance.now();
+  const clearLine = isSeen ? "\r\u001b[2K" : "";
   const report = await runFleet({
     from,
     seeds,
     jobs,
     signal: stop.signal,
+    // a long run may be ended in the middle by others: what it found is not lost
+    onFailure: ({ seed, violations }) => void process.stderr.write(`${clearLine}seed ${seed} has violations: ${violations[0]}\n`),
     onProgress: (done, failed) => {
       const line = `${done} of ${seeds} seeds, ${failed} with violations`;
-      if (isSeen) return void process.stderr.write(`\r\u001b[2K${line}`);
+      if (isSeen) return void process.stderr.write(`${clearLine}${line}`);
       if (performance.now() - toldAtMs < TELL_EVERY_MS) return;
       toldAtMs = performance.now();
       process.stderr.write(`${line}\n`);
     },
   });
-  if (isSeen) process.stderr.write("\r\u001b[2K");
+  process.stderr.write(clearLine);
   console.log(json ? JSON.stringify(report, null, 2) : asText(report));
   return report.failed.length === 0 ? 0 : 1;
 };

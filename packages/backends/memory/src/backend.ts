@@ -231,6 +231,10 @@ export class MemoryBackend implements Backend {
     return this.#wake.subscribe(listener);
   }
 
+  hearsAll(): boolean {
+    return true;
+  }
+
   #open(): Store {
     if (this.#openers === 0) throw closed();
     return this.#store;

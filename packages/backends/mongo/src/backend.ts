@@ -246,6 +246,10 @@ export class MongoBackend implements Backend {
     return this.#wake.subscribe(listener);
   }
 
+  hearsAll(): boolean {
+    return this.#wake.hears;
+  }
+
   // Common
 
   #opened(): Store {

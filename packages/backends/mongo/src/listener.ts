@@ -19,6 +19,7 @@ export class Listener {
   readonly #random: () => number;
   #stream: ChangeStream | null = null;
   #isStopped = false;
+  #hears = false;
 
   /** `tell` is given the `_id` of the partition or group that changed; null: anything may have. */
   constructor(db: Db, { partitions, groups }: Collections, tell: (id: string | null) => void, random: () => number) {
@@ -27,6 +28,11 @@ export class Listener {
     this.#pipeline = [{ $match: { "ns.coll": { $in: names } } }, { $project: { documentKey: 1 } }];
     this.#tell = tell;
     this.#random = random;
+  }
+
+  /** Whether it listens, as far as is known. */
+  get hears(): boolean {
+    return this.#hears;
   }
 
   /** Listens until it is stopped, or until a server refuses for good; then polling has to do. */
@@ -54,10 +60,13 @@ export class Listener {
     try {
       // from here on nothing is missed, but what came before may have been
       const early = await stream.tryNext();
+      this.#hears = true;
       this.#tell(null);
       if (early !== null) this.#hear(early);
       while (!this.#isStopped) this.#hear(await stream.next());
     } finally {
+      this.#hears = false;
+      this.#tell(null);
       await stream.close();
     }
   }

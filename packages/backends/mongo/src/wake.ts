@@ -24,6 +24,11 @@ export class Wake {
     };
   }
 
+  /** Whether other processes are heard, as far as is known. */
+  get hears(): boolean {
+    return this.#listener?.hears ?? false;
+  }
+
   tell(stream: string | null): void {
     this.#listeners.tell(stream);
   }

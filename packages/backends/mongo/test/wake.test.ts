@@ -42,6 +42,7 @@ test("an append wakes listeners of its own process at once, and of others by the
     () => streams.includes(STREAM),
     () => backend.append([request(1)]),
   );
+  expect(other.hearsAll?.()).toBe(true);
 });
 
 test("a replay and a resumed group wake the members of other processes", async () => {
@@ -94,4 +95,5 @@ test("without notify only the own process is heard", async () => {
   expect(await woken).toBe(STREAM);
   expect(heard).toEqual([]);
   expect(backend.capabilities.wakeups).toBe("process");
+  expect(backend.hearsAll?.()).toBe(false);
 });

@@ -9,6 +9,7 @@ export const APPEND: Statement = {
     "SELECT @.append($1::text[], $2::integer[], $3::boolean[], $4::integer[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::integer[], " +
     "$10::integer[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::text::jsonb, $18::text::jsonb, $19::bigint, $20::text, $21::text)",
   writes: true,
+  often: true,
 };
 
 /** What `append()` answers. */

@@ -341,6 +341,10 @@ export class PostgresBackend implements Backend {
     return this.#wake.subscribe(listener);
   }
 
+  hearsAll(): boolean {
+    return this.#opened?.listener?.hears ?? false;
+  }
+
   // Common
 
   get #open(): Opened {
@@ -358,7 +362,7 @@ export class PostgresBackend implements Backend {
   }
 
   async #connect(context: BackendContext): Promise<Opened> {
-    const database = new Database(this.#options, this.#random);
+    const database = new Database(this.#options, this.#random, () => this.hearsAll());
     try {
       await openSchema(database, this.#options.schema, context.migrate);
     } catch (error) {
@@ -380,19 +384,25 @@ export class PostgresBackend implements Backend {
       connect: () => database.connections.separate(),
       random: this.#random,
       onMessage: (payload) => this.#hear(payload),
-      onListening: () => this.#wake.hear(null),
+      onGap: () => this.#wake.hear(null),
+      echo: () => this.#send(database, []),
     });
   }
 
-  /** A payload is who sent it, and ids of streams. */
-  #hear(payload: string): void {
+  /** A payload is who sent it, and ids of streams; none: an echo. Whether it is our own. */
+  #hear(payload: string): boolean {
     const [sender, ids = ""] = payload.split(":", 2);
-    if (sender !== this.#self) this.#wake.hearOf(ids.split(",").map(Number));
+    if (sender !== this.#self && ids !== "") this.#wake.hearOf(ids.split(",").map(Number));
+    return sender === this.#self && ids === "";
   }
 
   async #notify(ids: readonly number[]): Promise<void> {
     if (!this.#options.notify || this.#opened === null) return;
-    await this.#opened.database.run(NOTIFY, [this.#options.schema.name, `${this.#self}:${ids.slice(0, IDS_SENT).join(",")}`]);
+    await this.#send(this.#opened.database, ids);
+  }
+
+  async #send(database: Database, ids: readonly number[]): Promise<void> {
+    await database.run(NOTIFY, [this.#options.schema.name, `${this.#self}:${ids.slice(0, IDS_SENT).join(",")}`]);
   }
 
   #tell(stream: string, { stream: id }: Answer): void {

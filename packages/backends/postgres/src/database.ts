@@ -1,7 +1,8 @@
 /** Running statements: what is retried, what a failure means, and what becomes of the connection. */
+import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RheoError } from "@rheo/core";
-import { isRefusal, isTransient, outcomeUnknown, unavailable } from "./errors.ts";
+import { isOfName, isRefusal, isTransient, outcomeUnknown, unavailable } from "./errors.ts";
 import { inSchema } from "./identifiers.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { type ClientLike, Connections, deadline } from "./pool.ts";
@@ -11,10 +12,14 @@ type Cell = string | null;
 export type Row = readonly Cell[];
 export type Value = string | number | boolean | null | readonly number[];
 
-/** A statement, with the schema written `@.`, and whether it writes: then a lost answer is not a failure. */
+/**
+ * A statement, with the schema written `@.`, and whether it writes: then a lost answer is not a failure. One that comes often is parsed
+ * and planned once per connection, where connections are not shared.
+ */
 export interface Statement {
   readonly text: string;
   readonly writes: boolean;
+  readonly often?: boolean;
 }
 
 export const reading = (text: string): Statement => ({ text, writes: false });
@@ -35,10 +40,16 @@ export class Database {
   readonly #random: () => number;
   /** Statements with the schema filled in. */
   readonly #texts = new Map<string, string>();
+  /** Their names. */
+  readonly #names = new Map<string, string>();
+  /** Whether a connection of the pool is a session of its own: not known to be so of what a pooler may share. */
+  readonly #hasSessions: () => boolean;
+  #mayName = true;
 
-  constructor(options: ResolvedOptions, random: () => number) {
+  constructor(options: ResolvedOptions, random: () => number, hasSessions: () => boolean) {
     this.#options = options;
     this.#random = random;
+    this.#hasSessions = hasSessions;
     this.#connections = new Connections(options);
   }
 
@@ -58,12 +69,17 @@ export class Database {
     const query = { text: this.textOf(statement.text), values: [...values], rowMode: "array", types: asText };
     for (let attempt = 1; ; attempt++) {
       const client = await this.#connections.borrow();
+      const named = statement.often === true && this.#mayName && this.#hasSessions();
       try {
-        const rows = await this.send(client, query);
+        const rows = await this.send(client, named ? { ...query, name: this.#nameOf(query.text) } : query);
         client.release();
         return rows;
       } catch (error) {
         client.release(isRefusal(error) ? undefined : asError(error));
+        if (named && isOfName(error)) {
+          this.#mayName = false;
+          continue;
+        }
         if (!this.#mayRetry(statement, error, attempt))
           throw isRefusal(error) || !statement.writes ? unavailable(error) : outcomeUnknown(error);
       }
@@ -120,6 +136,13 @@ export class Database {
     } finally {
       timer.cancel();
     }
+  }
+
+  /** The same for the same text only, whoever else uses the connection; within the 63 bytes of a name. */
+  #nameOf(text: string): string {
+    const known = this.#names.get(text) ?? `rheo_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
+    this.#names.set(text, known);
+    return known;
   }
 
   #mayRetry({ writes }: Statement, error: unknown, attempt: number): boolean {

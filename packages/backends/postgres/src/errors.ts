@@ -4,6 +4,12 @@ import { RheoError } from "@rheo/core";
 /** SQLSTATEs (PostgreSQL manual, appendix A) after which the same statement may simply be tried again: nothing was applied. */
 const TRANSIENT: ReadonlySet<string> = new Set(["40001", "40P01"]);
 
+/**
+ * A named statement that is not on this connection, or was made by somebody else, or whose function has been replaced since (by a newer
+ * version of Rheo): nothing was applied.
+ */
+const NAMELESS: ReadonlySet<string> = new Set(["26000", "42P05", "0A000"]);
+
 /** What to do, by SQLSTATE or by its class. */
 const ADVICE: Readonly<Record<string, string>> = {
   "08": "the connection failed; check that the server is up and can be reached",
@@ -43,6 +49,9 @@ export const isRefusal = (error: unknown): boolean =>
   sqlState(error) !== null && Reflect.get(error as object, "severity") === "ERROR"; // an object, as sqlState said
 
 export const isTransient = (error: unknown): boolean => isRefusal(error) && TRANSIENT.has(sqlState(error) ?? "");
+
+/** Whether the statement may do without its name. */
+export const isOfName = (error: unknown): boolean => isRefusal(error) && NAMELESS.has(sqlState(error) ?? "");
 
 const adviceOn = (error: unknown): string => {
   const state = sqlState(error);

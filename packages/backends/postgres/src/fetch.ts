@@ -7,6 +7,7 @@ import { type SettledRuns, toResults, toSettlements } from "./settle.ts";
 export const EXCHANGE: Statement = {
   text: "SELECT * FROM @.exchange($1, $2, $3::jsonb, $4::integer, $5::bigint, $6, $7::bigint, $8::integer[], $9::integer, $10::integer, $11::integer, $12::bigint, $13::integer)",
   writes: true,
+  often: true,
 };
 
 /** The first row's: see `fetch.sql.ts`. */

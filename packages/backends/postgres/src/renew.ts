@@ -3,7 +3,11 @@ import type { Answer } from "./answers.ts";
 import type { Statement, Value } from "./database.ts";
 import { multirange, type Run, spread } from "./positions.ts";
 
-export const RENEW: Statement = { text: "SELECT @.renew($1, $2, $3::jsonb, $4, $5::bigint, $6::bigint)", writes: true };
+export const RENEW: Statement = {
+  text: "SELECT @.renew($1, $2, $3::jsonb, $4, $5::bigint, $6::bigint)",
+  writes: true,
+  often: true,
+};
 
 interface RenewResult extends Answer {
   readonly expiresAt: number;

@@ -39,6 +39,19 @@ describe.skipIf(findPgbouncer() === null)("behind pgbouncer in transaction mode"
     await backend.close();
   });
 
+  test("a backend that listens through the pooler, which passes nothing on, does not believe that it hears", async () => {
+    const backend = await openBackend({ url: pooler.url });
+    const direct = await openBackend({ url: server.url });
+    await expect.poll(() => direct.hearsAll?.(), { timeout: 5_000 }).toBe(true);
+    for (let n = 0; n < 5; n++) {
+      await direct.append([request(1)]);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(backend.hearsAll?.()).toBe(false);
+    await backend.close();
+    await direct.close();
+  });
+
   test("no settings, named statements or locks stay behind on the shared connections", async () => {
     const backend = await openBackend({ url: pooler.url, notify: false });
     await backend.append([request(5)]);

@@ -42,6 +42,10 @@ const untilListening = async (schema: string, except: readonly number[] = []): P
   throw new Error("nobody listens");
 };
 
+/** Waits until a backend knows that notifications come through. */
+const untilHearing = (backend: Backend): Promise<void> =>
+  expect.poll(() => backend.hearsAll?.(), { timeout: WAIT_MS }).toBe(true);
+
 const notifications = async <Result>(schema: string, work: () => Promise<Result>): Promise<string[]> =>
   once(server.url, async (client: pg.Client) => {
     const heard: string[] = [];
@@ -121,17 +125,21 @@ describe("wake-ups", () => {
     expect(streams).toEqual([STREAM]);
   });
 
-  test("a listener whose connection is ended listens again, and wakes once when it does", async () => {
+  test("a listener whose connection is ended listens again, and wakes once when it ends and once when it does", async () => {
     const { backend, schema } = await open();
     await fill(backend, 0);
     const before = await untilListening(schema);
+    await untilHearing(backend);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    const { next } = watch(backend);
+    const { next, streams } = watch(backend);
     const woken = next();
     await once(server.url, (client) => client.query("SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) pid", [before]));
     expect(await woken).toBeNull();
+    expect(backend.hearsAll?.()).toBe(false);
     const { backend: other } = await open({ schema });
     await untilListening(schema, before);
+    await untilHearing(backend);
+    expect(streams).toEqual([null, null]);
     const again = next();
     await other.append([request(1)]);
     await again;
@@ -140,6 +148,7 @@ describe("wake-ups", () => {
   test("with notify off nobody listens, nobody is notified, and the own process is still woken", async () => {
     const { backend, schema } = await open({ notify: false });
     expect(backend.capabilities.wakeups).toBe("process");
+    expect(backend.hearsAll?.()).toBe(false);
     await fill(backend, 0);
     const { next } = watch(backend);
     const heard = await notifications(schema, async () => {

@@ -284,6 +284,10 @@ export class RedisBackend implements Backend {
     return this.#wake.subscribe(listener);
   }
 
+  hearsAll(): boolean {
+    return this.#opened?.listener?.hears ?? false;
+  }
+
   // Common
 
   get #open(): Opened {
@@ -329,7 +333,7 @@ export class RedisBackend implements Backend {
       connect: () => createListener(connection.client, this.#options.connectTimeoutMs, this.#random),
       random: this.#random,
       onMessage: (message) => this.#wake.receive(message),
-      onListening: () => this.#wake.hear(null),
+      onGap: () => this.#wake.hear(null),
     });
   }
 }

@@ -1,4 +1,4 @@
-/** SUBSCRIBE on a connection of its own, made again with growing pauses when it is lost. After each time that it listens anew, one wake: what was said meanwhile is gone. */
+/** SUBSCRIBE on a connection of its own, made again with growing pauses when it is lost. Each time that it stops or begins to listen, one wake: what is said between is gone. */
 import type { Redis } from "ioredis";
 import { endClient, pauseMs } from "./client.ts";
 
@@ -11,8 +11,8 @@ export interface ListenerOptions {
   readonly connect: () => Redis | null;
   readonly random: () => number;
   readonly onMessage: (message: string) => void;
-  /** It listens anew. */
-  readonly onListening: () => void;
+  /** What is said may be missed, or has been: it does not listen any more, or could not again, or listens anew. */
+  readonly onGap: () => void;
 }
 
 export class Listener {
@@ -25,6 +25,11 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+  }
+
+  /** Whether it listens, as far as is known. */
+  get hears(): boolean {
+    return this.#check !== null;
   }
 
   start(): void {
@@ -44,7 +49,7 @@ export class Listener {
   }
 
   async #listen(client: Redis): Promise<void> {
-    const { channel, onMessage, onListening } = this.#options;
+    const { channel, onMessage, onGap } = this.#options;
     // without a listener the driver would print it; that the connection is gone is told by "end"
     client.on("error", () => undefined);
     client.on("end", () => this.#lost(client));
@@ -61,12 +66,13 @@ export class Listener {
     // it is the driver that gives a connection up which does not answer
     this.#check = setInterval(() => void client.ping().catch(() => undefined), CHECK_EVERY_MS);
     this.#check.unref();
-    onListening();
+    onGap();
   }
 
   #lost(client: Redis): void {
     if (this.#client !== client || this.#isStopped) return;
     void this.#end(client);
+    this.#options.onGap();
     this.#again();
   }
 

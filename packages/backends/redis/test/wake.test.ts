@@ -53,6 +53,9 @@ const messages = async (prefix: string, work: () => Promise<void>): Promise<stri
   return heard;
 };
 
+/** Waits until a backend knows that it listens. */
+const untilHearing = (backend: Backend): Promise<void> => expect.poll(() => backend.hearsAll?.(), { timeout: 5_000 }).toBe(true);
+
 describe("wake-ups", () => {
   test("an append wakes listeners of its own process and of another, with the stream", async () => {
     const { backend, prefix } = await open();
@@ -95,16 +98,20 @@ describe("wake-ups", () => {
     expect(streams).toEqual([STREAM]);
   });
 
-  test("a listener whose connection is ended listens again, and wakes once when it does", async () => {
+  test("a listener whose connection is ended listens again, and wakes once when it ends and once when it does", async () => {
     const { backend, prefix } = await open();
     await fill(backend, 0);
     await untilListening(prefix);
-    const { next } = watch(backend);
+    await untilHearing(backend);
+    const { next, streams } = watch(backend);
     for (let n = 0; n < 2; n++) {
       const woken = next();
       await admin("CLIENT", "KILL", "TYPE", "pubsub");
       expect(await woken).toBeNull();
+      expect(backend.hearsAll?.()).toBe(false);
+      await untilHearing(backend);
     }
+    expect(streams).toEqual([null, null, null, null]);
     const { backend: other } = await open({ prefix });
     await untilListening(prefix, 2);
     const again = next();
@@ -128,6 +135,7 @@ describe("wake-ups", () => {
   test("with notify off nobody listens, nothing is published, and the own process is still woken", async () => {
     const { backend, prefix } = await open({ notify: false });
     expect(backend.capabilities.wakeups).toBe("process");
+    expect(backend.hearsAll?.()).toBe(false);
     await fill(backend, 0);
     const { next } = watch(backend);
     const heard = await messages(prefix, async () => {

@@ -268,6 +268,10 @@ export class SqliteBackend implements Backend {
     return this.#wake.subscribe(listener);
   }
 
+  hearsAll(): boolean {
+    return true;
+  }
+
   // Common
 
   #opened(): Store {

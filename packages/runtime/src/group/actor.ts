@@ -74,7 +74,7 @@ export class GroupActor {
     this.#admission = breaker === null && rateLimit === null ? null : new Admission(this.#admissionHost());
     const capacity = concurrency * (batch?.size ?? 1);
     const isAssigned = options.consumer.partitions === "assigned";
-    this.#state = initialState({ capacity, maxDemand, pollMs }, this.#admission?.ration ?? null, !isAssigned);
+    this.#state = initialState({ capacity, maxDemand, pollMs: pollMs ?? POLL_MS }, this.#admission?.ration ?? null, !isAssigned);
     this.#opening = new Opening(options.rheo, options.consumer, options.consumerId);
     this.#settler = new Settler(this.#internals, options.consumer, options.consumerId, this.#ledger, {
       partitions: () => this.#partitions(),
@@ -289,7 +289,16 @@ export class GroupActor {
       const foreign = this.#releaseForeign();
       this.#emptyExchanges = fetch === 0 && settled === 0 ? this.#emptyExchanges + 1 : 0;
       if (this.#emptyExchanges > MAX_EMPTY_EXCHANGES) throw new Error("The group counts outcomes that its ledger does not hold.");
-      this.#post({ type: "fetched", asked: fetch, granted, settled, more, atMs: this.#internals.clock.monotonic() });
+      const longestPollMs = this.#longestPollMs();
+      this.#post({
+        type: "fetched",
+        asked: fetch,
+        granted,
+        settled,
+        more,
+        longestPollMs,
+        atMs: this.#internals.clock.monotonic(),
+      });
       if (foreign > 0) this.#post({ type: "released", count: foreign, overdue: false });
       this.#assignment?.settled();
     } catch (cause) {
@@ -343,6 +352,13 @@ export class GroupActor {
     if (this.#assignment === null) return 0;
     const held = new Set(this.#assignment.held);
     return this.#ledger.releaseWhere(({ partition }) => !held.has(partition));
+  }
+
+  /** Where every wake-up comes through, polls find only what time brings, and dead members: so they may come rarely, for the length of a lease. */
+  #longestPollMs(): number {
+    const { pollMs } = this.#consumer;
+    if (pollMs !== null || this.#internals.backend.hearsAll?.() !== true) return pollMs ?? POLL_MS;
+    return Math.min(LONGEST_POLL_MS, this.#leaseMs() * POLL_SHARE);
   }
 
   #leaseMs(): number {
@@ -500,5 +516,10 @@ export class GroupActor {
 
 /** Before the group is known, which no lease precedes. */
 const FALLBACK_LEASE_MS = 30_000;
+/** Between two polls of an idle group, unless its consumer says otherwise. */
+const POLL_MS = 200;
+/** At most that, and at most that share of a lease, once it has been idle for long. */
+const LONGEST_POLL_MS = 2_000;
+const POLL_SHARE = 1 / 15;
 
 const asError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)));

@@ -8,13 +8,14 @@ export type GroupMessage =
   /** The store says that something may be claimable. A hint. */
   | { readonly type: "wakeup" }
   | { readonly type: "tick"; readonly timer: GroupTimer }
-  /** An exchange was answered. `asked` is 0 when it only settled. */
+  /** An exchange was answered. `asked` is 0 when it only settled; polls may come as far apart as `longestPollMs` once the group is idle for long. */
   | {
       readonly type: "fetched";
       readonly asked: number;
       readonly granted: number;
       readonly more: boolean;
       readonly settled: number;
+      readonly longestPollMs: number;
       readonly atMs: number;
     }
   /** An exchange failed; its settlements will be sent again. */

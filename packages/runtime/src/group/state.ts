@@ -35,6 +35,8 @@ export interface GroupState {
   readonly wait: "none" | "poll" | "backoff";
   /** A wake-up came that no fetch has answered. */
   readonly woken: boolean;
+  /** Since when polls find nothing, on the monotonic clock; null: not since the last delivery, settlement or wake-up. */
+  readonly idleSinceMs: number | null;
   /** Exchanges failed in a row. */
   readonly failures: number;
   /** Renewals failed in a row. Above 0 nothing new is taken: it could not be kept. */
@@ -64,6 +66,7 @@ export const initialState = (
   exchange: null,
   wait: "none",
   woken: false,
+  idleSinceMs: null,
   failures: 0,
   renewFailures: 0,
   ration,

@@ -13,6 +13,8 @@ import { type GroupState, heldBy } from "./state.ts";
 
 /** Outcomes wait at most this long for others to share the round trip. */
 export const SETTLE_MS = 5;
+/** A poll waits for this share of the time that the group has been idle: what only time brings (a retry, a lease that ends) is late by as much. */
+const IDLE_SHARE = 1 / 8;
 /** A poll is spread by this share to either side, so that members do not poll in step. */
 const POLL_JITTER = 0.2;
 /** After a drain has run out of time: for handlers to heed their signal, and for the last settlements. Then it ends regardless. */
@@ -84,7 +86,7 @@ const pause = (state: GroupState): Step => {
 /** Remembered while a fetch is in flight, which may have looked too early. Never shortens a back-off. */
 const wake = (state: GroupState): Step => {
   const woken = state.woken || state.wait !== "poll" || state.exchange !== null;
-  if (state.wait === "poll") return [{ ...state, woken, wait: "none" }, [{ type: "disarm", timer: "poll" }]];
+  if (state.wait === "poll") return [{ ...state, woken, idleSinceMs: null, wait: "none" }, [{ type: "disarm", timer: "poll" }]];
   return [woken === state.woken ? state : { ...state, woken }, []];
 };
 
@@ -109,21 +111,21 @@ const tick = (state: GroupState, timer: GroupTimer): Step => {
 };
 
 const fetched = (state: GroupState, message: Extract<GroupMessage, { type: "fetched" }>): Step => {
-  const { asked, granted, settled, more, atMs } = message;
+  const { asked, granted, settled, more, longestPollMs, atMs } = message;
   const next: GroupState = {
     ...state,
     exchange: null,
     failures: 0,
+    idleSinceMs: granted + settled > 0 || state.woken ? null : state.idleSinceMs,
     unsettled: state.unsettled - settled,
     unstarted: state.unstarted + granted,
   };
   if (asked === 0) return [next, []];
   const demand = onGranted(state.demand, asked, granted, atMs);
   if (granted >= asked || more || state.woken) return [{ ...next, demand, woken: false, wait: "none" }, disarmPoll(state)];
-  return [
-    { ...next, demand, wait: "poll" },
-    [{ type: "arm", timer: "poll", delayMs: state.settings.pollMs, jitter: POLL_JITTER }],
-  ];
+  const idleSinceMs = next.idleSinceMs ?? atMs;
+  const delayMs = Math.max(state.settings.pollMs, Math.min(longestPollMs, (atMs - idleSinceMs) * IDLE_SHARE));
+  return [{ ...next, demand, idleSinceMs, wait: "poll" }, [{ type: "arm", timer: "poll", delayMs, jitter: POLL_JITTER }]];
 };
 
 const disarmPoll = (state: GroupState): readonly GroupEffect[] =>

@@ -44,7 +44,7 @@ export const postgresCases: readonly CorpusCase[] = [
         "B100 one that listens, and a server that refuses for a while: few attempts meanwhile, and woken after",
         ["postgres"],
       ),
-      postgres("wake", "a listener whose connection is ended listens again, and wakes once when it does"),
+      postgres("wake", "a listener whose connection is ended listens again, and wakes once when it ends and once when it does"),
     ],
     verdict: "holds",
     note: "Polling is the truth, wake-ups are hints.",
