@@ -24,8 +24,8 @@ export const runtimeMutants: readonly SourceMutant[] = [
     name: "poll-not-armed-again",
     fault: "after an empty fetch nobody looks again",
     file: `${RUNTIME}/group/transition.js`,
-    find: `[{ type: "arm", timer: "poll", delayMs, jitter: POLL_JITTER }],`,
-    replace: `[],`,
+    find: `[{ type: "arm", timer: "poll", delayMs, jitter: POLL_JITTER }]`,
+    replace: `[]`,
     killer: simulation(5),
   },
   {

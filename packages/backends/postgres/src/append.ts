@@ -1,13 +1,14 @@
 import type { AppendAnswer, AppendedEvent, AppendRequest, NewEvent } from "@rheo/core";
 import type { Statement, Value } from "./database.ts";
 
-/**
- * See `append.sql.ts`. What is JSON goes through text, since some clients would encode a string that they know to be JSON once more.
- */
+/** Between texts of JSON, none of which can hold it (RFC 7464). */
+const SEPARATOR = "\u001e";
+
+/** See `append.sql.ts`. What is JSON goes as one text: as elements of an array their quotes would be escaped once more. */
 export const APPEND: Statement = {
   text:
     "SELECT @.append($1::text[], $2::integer[], $3::boolean[], $4::integer[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::integer[], " +
-    "$10::integer[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::text::jsonb, $18::text::jsonb, $19::bigint, $20::text, $21::text)",
+    "$10::integer[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], string_to_array($17::text, E'\\x1e'), string_to_array($18::text, E'\\x1e'), $19::bigint, $20::text, $21::text)",
   writes: true,
   often: true,
 };
@@ -94,8 +95,8 @@ export class Columns {
       texts(this.#keys),
       array(this.#times),
       array(this.#expected),
-      this.#metadata.every((metadata) => metadata === "{}") ? null : `[${this.#metadata.join(",")}]`,
-      `[${this.#payloads.join(",")}]`,
+      this.#metadata.every((metadata) => metadata === "{}") ? null : this.#metadata.join(SEPARATOR),
+      this.#payloads.join(SEPARATOR),
       nowMs,
       notify?.channel ?? null,
       notify?.sender ?? null,
