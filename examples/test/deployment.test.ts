@@ -63,26 +63,28 @@ const pidsOf = ({ stdout }: Program): number[] => {
 
 const NO_REDIS = "redis-server is not installed, so the processes were not run on Redis";
 
+const openPostgres = async (): Promise<string> => {
+  const server = await startPostgres();
+  onTestFinished(() => server.stop());
+  return server.url;
+};
+
 const openRedis = async (): Promise<string> => {
   const server = await startRedis({ settings: { appendonly: "yes" } });
   onTestFinished(() => server.stop());
   return server.url;
 };
 
+const isLong = process.env.RHEO_LONG !== undefined;
+
+/** That of app.env; with RHEO_LONG also those that people put there instead. */
 const stores: readonly (readonly [string, () => Promise<string>])[] = [
   ["SQLite", () => Promise.resolve(environmentOf("app.env").RHEO_STORE ?? "")],
-  [
-    "PostgreSQL",
-    async () => {
-      const server = await startPostgres();
-      onTestFinished(() => server.stop());
-      return server.url;
-    },
-  ],
-  ...(findRedis() === null ? [] : [["Redis", openRedis] as const]),
+  ...(isLong ? [["PostgreSQL", openPostgres] as const] : []),
+  ...(isLong && findRedis() !== null ? [["Redis", openRedis] as const] : []),
 ];
 
-if (findRedis() === null) {
+if (isLong && findRedis() === null) {
   console.warn(`\n*** NOT RUN: ${NO_REDIS}. ***\n`);
   test.skipIf(process.env.CI !== "true")("there is a Redis", () => expect(findRedis(), NO_REDIS).not.toBeNull());
 }

@@ -1,4 +1,4 @@
-/** A short run of `npm run chaos` on each store: everything goes wrong once, and the checker finds nothing. */
+/** Short runs of `npm run chaos`: everything goes wrong once, and the checker finds nothing. With RHEO_LONG on every store. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { findRedis, whyNoNetwork } from "@rheo/testing/servers";
@@ -30,14 +30,20 @@ const chaos = (...args: readonly string[]): Promise<Report> =>
     });
   });
 
-const RUNS: readonly (readonly [store: string, seconds: number, faults: string, more: readonly string[]])[] = [
+type Run = readonly [store: string, seconds: number, faults: string, more: readonly string[]];
+
+/** All faults of processes, servers and links, and the kinds of stores there are: in a file, on a server, with hosts of their own. */
+const RUNS: readonly Run[] = [
   ["sqlite", 12, PROCESSES, ["--processes", "3"]],
-  ["lmdb", 10, "kill,stop,block,thread", []],
   ["postgres", 12, `${PROCESSES},cut,server-kill`, ["--processes", "3"]],
+  ["redis", 12, LINKS, ["--hosts", "3", "--processes", "1"]],
+];
+/** The same for the others, which have kills and faults of their own beside them. */
+const MORE_RUNS: readonly Run[] = [
+  ["lmdb", 10, "kill,stop,block,thread", []],
   ["redis", 12, `${PROCESSES},cut,server-kill`, ["--processes", "3"]],
   ["mongo", 12, `${PROCESSES},server-kill`, ["--processes", "3"]],
   ["postgres", 12, LINKS, ["--hosts", "3", "--processes", "1"]],
-  ["redis", 12, LINKS, ["--hosts", "3", "--processes", "1"]],
 ];
 
 /** Why a run is not to be had here; null when it is. In CI it is a failure. */
@@ -47,7 +53,7 @@ const whyNot = (store: string, more: readonly string[]): string | null => {
   return more.includes("--hosts") ? whyNoNetwork() : null;
 };
 
-test.for(RUNS)(
+test.for(process.env.RHEO_LONG === undefined ? RUNS : [...RUNS, ...MORE_RUNS])(
   `RHEO_SEED=${seed}: chaos on %s for %d s with %s`,
   { timeout: 240_000 },
   async ([store, seconds, faults, more], { skip }) => {

@@ -1,10 +1,11 @@
 import { describeBackend } from "@rheo/testing";
 import { startMongo } from "@rheo/testing/servers";
-import { afterAll } from "vitest";
+import { afterAll, test } from "vitest";
 import { openStore } from "./fixtures/store.ts";
 
 const server = await startMongo();
 afterAll(() => server.stop());
 
-// one instance: with conflicts, in mongo.conflicts.test.ts
-describeBackend({ name: "mongo", instances: ["two instances"], open: () => openStore(server.url) });
+// else: two instances, in two processes, in mongo.processes.test.ts
+if (server.real || process.env.RHEO_LONG !== undefined) describeBackend({ name: "mongo", open: () => openStore(server.url) });
+else test.todo("the contract in one process, which is of the long tests: npm run test:long");
