@@ -1,9 +1,21 @@
 /** Costs that do not depend on the machine: rows written, bytes of log, statements, buffers. */
-import type { Backend } from "@rheo/core";
+import type { Backend, FetchRequest, SettleOutcome } from "@rheo/core";
 import { startPostgres } from "@rheo/testing/servers";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { acks, drain, fetching, fill, openBackend, request, STREAM, sequencesOf, settling } from "./fixtures/scene.ts";
+import {
+  ackOf,
+  acks,
+  drain,
+  fetching,
+  fill,
+  GROUP,
+  openBackend,
+  request,
+  STREAM,
+  sequencesOf,
+  settling,
+} from "./fixtures/scene.ts";
 
 const server = await startPostgres({
   fsync: "off",
@@ -130,6 +142,26 @@ describe("costs", () => {
     await backend.close();
   });
 
+  test.each(["none", "key", "partition"] as const)(
+    "what is given back, retried, taken over or replayed touches as many buffers in a log of 200,000 events as in one of 1,000, order: %s",
+    async (ordering) => {
+      const touched: number[] = [];
+      for (const events of [1_000, 200_000]) {
+        const { backend, schema } = await open();
+        await fill(backend, 1_000, { ordering, retry: { minMs: 0, maxMs: 0, factor: 1, jitter: 0 } });
+        if (events > 1_000) await client.query(grow(schema), [1_001, events]);
+        await client.query(`ANALYZE "${schema}".events`);
+        const before = await blocksOf(schema);
+        for (let round = 0; round < 3; round++) await troubled(backend);
+        touched.push((await blocksOf(schema)) - before);
+        await backend.close();
+      }
+      const [few = 0, many = 0] = touched;
+      console.log(`buffers of three troubled rounds, order ${ordering}: ${few} of 1,000 events, ${many} of 200,000`);
+      expect(many).toBeLessThanOrEqual(few * 1.25 + 100);
+    },
+  );
+
   test("a drain of 1,000,000 touches no more buffers per event at its end than at its beginning while an idle transaction pins the horizon", {
     timeout: 300_000,
   }, async () => {
@@ -157,6 +189,46 @@ describe("costs", () => {
     await backend.close();
   });
 });
+
+/** Of a batch some come again at once, some are given back, some are left to a member that takes them over; and some are replayed. */
+const troubled = async (backend: Backend): Promise<void> => {
+  const { grants } = await backend.exchange({ ...fetching(60), fetch: { ...fetch(60, "a"), leaseMs: 10 } });
+  const outcomes: readonly SettleOutcome[] = [
+    { kind: "retry", delayMs: 0, reason: "again", stack: null },
+    { kind: "release" },
+    { kind: "ack" },
+  ];
+  const settlements = sequencesOf(grants).flatMap((sequence, index) => {
+    const outcome = outcomes[index % 4];
+    return outcome === undefined ? [] : [{ ...ackOf(grants[0], sequence), outcome }];
+  });
+  await backend.exchange(settling(settlements));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  for (const consumerId of ["b", "c"]) {
+    const taken = await backend.exchange({ ...fetching(60), fetch: fetch(60, consumerId) });
+    await backend.exchange(settling(acks(taken.grants)));
+  }
+  await backend.replay({ stream: STREAM, group: GROUP, scope: { kind: "after", after: 10 }, partitions: null, dryRun: false });
+};
+
+const fetch = (limit: number, consumerId: string): FetchRequest => ({
+  limit,
+  maxBytes: 8_388_608,
+  consumerId,
+  leaseMs: null,
+  partitions: null,
+  runLimit: 1,
+});
+
+/** Blocks of tables and indexes that were looked at so far. */
+const blocksOf = async (schema: string): Promise<number> => {
+  await pool.query("SELECT pg_stat_force_next_flush()");
+  const { rows } = await client.query(
+    `SELECT sum(heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0))::bigint AS blocks FROM pg_statio_user_tables WHERE schemaname = $1`,
+    [schema],
+  );
+  return Number(rows[0].blocks);
+};
 
 const drainMs = async (backend: Backend, count: number): Promise<number> => {
   const startMs = performance.now();

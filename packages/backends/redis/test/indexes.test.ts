@@ -26,7 +26,8 @@ const indexKeys = (prefix: string): Promise<string[]> => client.keys(`${prefix}:
 
 /** Entries of logs that were read while `work` ran. */
 const entriesRead = async (prefix: string, work: () => Promise<unknown>): Promise<number> => {
-  const monitor = await new Redis(server.url).monitor();
+  const asking = new Redis(server.url);
+  const monitor = await asking.monitor(); // on a connection of its own
   let read = 0;
   monitor.on("monitor", (_time: string, [command, key, from, to]: string[]) => {
     if (command === "XRANGE" && key?.startsWith(`${prefix}:`)) read += Number(to) - Number(from) + 1;
@@ -36,6 +37,7 @@ const entriesRead = async (prefix: string, work: () => Promise<unknown>): Promis
   await client.ping();
   await new Promise((resolve) => setImmediate(resolve));
   monitor.disconnect();
+  asking.disconnect();
   return read;
 };
 

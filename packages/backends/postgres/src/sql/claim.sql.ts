@@ -14,9 +14,10 @@ CREATE FUNCTION @.free_of(p @.pass, p_place integer) RETURNS @.free LANGUAGE sql
     SELECT u.sequence, u.lane, bool_or(u.live) OVER lanes AS busy, bool_and(u.claimable) OVER upto AS reachable,
       CASE WHEN u.lane IS NULL THEN 1 ELSE row_number() OVER upto END::integer AS position
     FROM (
-      SELECT s AS sequence, CASE p.ordering WHEN 'partition' THEN '' ELSE e.key END AS lane, l.expires_at > p.now AS live, false AS claimable
+      SELECT s AS sequence, CASE p.ordering WHEN 'partition' THEN ''
+        ELSE (SELECT e.key FROM @.events e WHERE e.stream_id = p.stream_id AND e.partition = l.partition AND e.sequence = s) END AS lane,
+        l.expires_at > p.now AS live, false AS claimable
       FROM @.leases l CROSS JOIN LATERAL @.sequences(@.open_of(l)) s
-      LEFT JOIN @.events e ON p.ordering = 'key' AND e.stream_id = p.stream_id AND e.partition = l.partition AND e.sequence = s
       WHERE l.group_id = p.group_id AND l.partition = p.places[p_place].partition AND l.token >= p.places[p_place].old_floor
       UNION ALL
       SELECT x.sequence, CASE p.ordering WHEN 'partition' THEN '' ELSE x.key END, x.state = 'leased' AND x.due_at > p.now,

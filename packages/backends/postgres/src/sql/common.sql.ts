@@ -40,6 +40,15 @@ CREATE FUNCTION @.open_of(l @.leases) RETURNS int8multirange LANGUAGE sql IMMUTA
     ELSE @.refuse_lease(l.partition, l.token, int8multirange(int8range(l.first_sequence, l.last_sequence, '[]'))) END
 $$;`;
 
+/**
+ * One event by its place, for joins to places that are known: an index look-up for each, whatever the history. The limit keeps the planner
+ * from reading all events of the partition instead, whose number it cannot guess.
+ */
+export const EVENT_AT = `
+CREATE FUNCTION @.event_at(p_stream_id integer, p_partition integer, p_sequence bigint) RETURNS SETOF @.events LANGUAGE sql STABLE ROWS 1 AS $$
+  SELECT * FROM @.events e WHERE e.stream_id = p_stream_id AND e.partition = p_partition AND e.sequence = p_sequence LIMIT 1
+$$;`;
+
 /** The last sequence of a partition. Cost: two index look-ups, whatever the history. */
 export const HIGH_WATERMARK = `
 CREATE FUNCTION @.high_watermark(p_stream_id integer, p_partition integer) RETURNS bigint LANGUAGE sql STABLE AS $$

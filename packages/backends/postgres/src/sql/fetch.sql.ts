@@ -223,7 +223,7 @@ BEGIN
         ORDER BY e.sequence;
     ELSE
       RETURN QUERY SELECT e.sequence, e.id, @.ms(e.timestamp), e.type, e.key, e.metadata::text, e.payload::text
-        FROM @.sequences(v_grant.sequences) s JOIN @.events e ON e.stream_id = g.stream_id AND e.partition = v_grant.partition AND e.sequence = s
+        FROM @.sequences(v_grant.sequences) s CROSS JOIN LATERAL @.event_at(g.stream_id, v_grant.partition, s) e
         ORDER BY e.sequence;
     END IF;
     GET DIAGNOSTICS v_rows = ROW_COUNT;

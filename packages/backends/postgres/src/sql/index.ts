@@ -31,6 +31,7 @@ export const FUNCTIONS: readonly string[] = [
   common.RANGES_OF,
   common.REFUSE_LEASE,
   common.OPEN_OF,
+  common.EVENT_AT,
   common.HIGH_WATERMARK,
   common.SEQUENCE_AT,
   common.FIND_GROUP,

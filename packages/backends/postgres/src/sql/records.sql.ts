@@ -88,10 +88,10 @@ $$;`;
 /** Opens deliveries again with attempt 0, whatever they were. The caller has removed their leases. */
 export const REOPEN = `
 CREATE FUNCTION @.reopen(p_group_id integer, p_stream_id integer, p_ordering text, p_partition integer, p_sequences int8multirange) RETURNS void LANGUAGE sql AS $$
-  DELETE FROM @.exceptions WHERE group_id = p_group_id AND partition = p_partition AND sequence IN (SELECT @.sequences(p_sequences));
+  DELETE FROM @.exceptions WHERE group_id = p_group_id AND partition = p_partition AND sequence = ANY (ARRAY(SELECT @.sequences(p_sequences)));
   INSERT INTO @.exceptions (group_id, partition, sequence, token, attempt, takeovers, state, alone, leased_at, due_at, key)
   SELECT p_group_id, p_partition, e.sequence, 0, 0, 0, 'pending', 0, 'epoch', 'epoch', CASE WHEN p_ordering = 'key' THEN e.key END
-  FROM @.sequences(p_sequences) s JOIN @.events e ON e.stream_id = p_stream_id AND e.partition = p_partition AND e.sequence = s;
+  FROM @.sequences(p_sequences) s CROSS JOIN LATERAL @.event_at(p_stream_id, p_partition, s) e;
 $$;`;
 
 /** Notes that a member was here, at most once a second. New names come with restarts, so that is when old ones are cleared away. */

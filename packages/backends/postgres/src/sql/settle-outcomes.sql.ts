@@ -48,9 +48,10 @@ BEGIN
     CASE v_kind WHEN 'p' THEN 'epoch' ELSE p_now + (p_outcome->>'delay')::bigint * interval '1 millisecond' END,
     CASE v_kind WHEN 'p' THEN l.first_failed_at ELSE coalesce(l.first_failed_at, p_now) END,
     CASE v_kind WHEN 'r' THEN p_now END,
-    l.consumer_id, e.key, p_outcome->>'reason', p_outcome->>'stack'
-  FROM @.sequences(p_taken) s
-  LEFT JOIN @.events e ON p_ordering = 'key' AND e.stream_id = p_stream_id AND e.partition = l.partition AND e.sequence = s;
+    l.consumer_id,
+    CASE p_ordering WHEN 'key' THEN (SELECT e.key FROM @.events e WHERE e.stream_id = p_stream_id AND e.partition = l.partition AND e.sequence = s) END,
+    p_outcome->>'reason', p_outcome->>'stack'
+  FROM @.sequences(p_taken) s;
   RETURN v_kind;
 END $$;`;
 
@@ -63,18 +64,18 @@ DECLARE
   v_kind text := p_outcome->>'k';
 BEGIN
   IF v_kind = 'a' THEN
-    RETURN QUERY DELETE FROM @.exceptions x WHERE x.group_id = p_group_id AND x.partition = p_partition AND x.sequence IN (SELECT @.sequences(p_wanted))
+    RETURN QUERY DELETE FROM @.exceptions x WHERE x.group_id = p_group_id AND x.partition = p_partition AND x.sequence = ANY (ARRAY(SELECT @.sequences(p_wanted)))
       AND x.state = 'leased' AND x.token = p_token RETURNING 'a', x.sequence;
     RETURN;
   END IF;
   IF v_kind = 'p' THEN
     RETURN QUERY UPDATE @.exceptions x SET state = 'pending', attempt = x.attempt - 1, alone = 0, due_at = 'epoch'
-      WHERE x.group_id = p_group_id AND x.partition = p_partition AND x.sequence IN (SELECT @.sequences(p_wanted))
+      WHERE x.group_id = p_group_id AND x.partition = p_partition AND x.sequence = ANY (ARRAY(SELECT @.sequences(p_wanted)))
       AND x.state = 'leased' AND x.token = p_token RETURNING 'p', x.sequence;
     RETURN;
   END IF;
   RETURN QUERY WITH ended AS (
-    DELETE FROM @.exceptions x WHERE x.group_id = p_group_id AND x.partition = p_partition AND x.sequence IN (SELECT @.sequences(p_wanted))
+    DELETE FROM @.exceptions x WHERE x.group_id = p_group_id AND x.partition = p_partition AND x.sequence = ANY (ARRAY(SELECT @.sequences(p_wanted)))
       AND x.state = 'leased' AND x.token = p_token AND (v_kind = 'j' OR x.attempt >= p_max_attempts) RETURNING x.*
   ), buried AS (
     SELECT x.sequence, @.bury(p_group_id, p_stream_id, p_partition, x.sequence, x.attempt, p_outcome->>'reason', p_outcome->>'stack',
@@ -84,7 +85,7 @@ BEGIN
     RETURN QUERY UPDATE @.exceptions x SET state = 'retrying', alone = 0, takeovers = 0,
         due_at = p_now + (p_outcome->>'delay')::bigint * interval '1 millisecond', reason = p_outcome->>'reason', stack = p_outcome->>'stack',
         first_failed_at = coalesce(x.first_failed_at, p_now), failed_at = p_now
-      WHERE x.group_id = p_group_id AND x.partition = p_partition AND x.sequence IN (SELECT @.sequences(p_wanted))
+      WHERE x.group_id = p_group_id AND x.partition = p_partition AND x.sequence = ANY (ARRAY(SELECT @.sequences(p_wanted)))
       AND x.state = 'leased' AND x.token = p_token RETURNING 'r', x.sequence;
   END IF;
 END $$;`;

@@ -21,13 +21,13 @@ DECLARE
 BEGIN
   IF p.ordering = 'none' THEN
     OPEN v_found FOR SELECT t.*, e.bytes, '' AS lane, 1 AS position FROM @.exceptions t
-      LEFT JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = t.partition AND e.sequence = t.sequence
+      LEFT JOIN LATERAL @.event_at(p.stream_id, t.partition, t.sequence) e ON true
       WHERE t.group_id = p.group_id AND t.partition = v_partition AND t.due_at <= p.now
       ORDER BY t.due_at, t.sequence LIMIT p.room FOR UPDATE OF t SKIP LOCKED;
   ELSE
     OPEN v_found FOR SELECT t.*, e.bytes, f.lane, f.position FROM unnest(p_free.sequences, p_free.lanes, p_free.positions) f (sequence, lane, position)
       JOIN @.exceptions t ON t.group_id = p.group_id AND t.partition = v_partition AND t.sequence = f.sequence
-      LEFT JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = t.partition AND e.sequence = t.sequence
+      LEFT JOIN LATERAL @.event_at(p.stream_id, t.partition, t.sequence) e ON true
       WHERE t.due_at IS NULL OR t.due_at <= p.now
       ORDER BY t.sequence FOR UPDATE OF t SKIP LOCKED;
   END IF;

@@ -13,7 +13,7 @@ BEGIN
   INTO v_taken, v_bytes, v_gone FROM (
     SELECT w.s, e.bytes, sum(e.bytes) OVER (ORDER BY w.s) AS upto, row_number() OVER (ORDER BY w.s) AS n
     FROM (SELECT s FROM @.sequences(p_wanted) s ORDER BY s LIMIT least(p_most, p.room)) w
-    LEFT JOIN @.events e ON e.stream_id = p.stream_id AND e.partition = l.partition AND e.sequence = w.s
+    LEFT JOIN LATERAL @.event_at(p.stream_id, l.partition, w.s) e ON true
   ) a WHERE a.bytes IS NULL OR a.upto <= p.bytes_left OR (a.n = 1 AND p.granted = 0);
   IF v_gone IS NOT NULL THEN
     PERFORM @.keep_open(l, @.open_of(l) - v_gone);

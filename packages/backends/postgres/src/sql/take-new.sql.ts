@@ -98,7 +98,7 @@ BEGIN
     FOR e IN EXECUTE format($page$
       WITH busy AS MATERIALIZED (
         SELECT u.key FROM @.leases l CROSS JOIN LATERAL @.sequences(@.open_of(l)) s
-        JOIN @.events u ON u.stream_id = $1 AND u.partition = $2 AND u.sequence = s
+        CROSS JOIN LATERAL @.event_at($1, $2, s) u
         WHERE $5 AND l.group_id = $6 AND l.partition = $2 AND l.token >= $7
         UNION SELECT x.key FROM @.exceptions x WHERE $5 AND x.group_id = $6 AND x.partition = $2
         UNION SELECT unnest($8)
