@@ -27,9 +27,10 @@ const DOORS = [
 ] as const;
 
 test.each(DOORS)("$door.name: nothing but values and refusals", async ({ door, cases }) => {
-  const { counts, faults } = await door.knock(FIRST, runs(cases));
+  const asked = runs(cases);
+  const { counts, faults } = await door.knock(FIRST, asked);
   expect(faults, `npm run fuzz -- --minutes 0 --door ${door.name} --seed ${FIRST}`).toEqual([]);
-  expect(counts.calls).toBeGreaterThan(cases / 2);
+  expect(counts.calls).toBeGreaterThan(asked / 2);
 });
 
 test("the judge finds what is to be found", async () => {

@@ -19,6 +19,7 @@ afterEach(async () => {
 const open = async (notify: boolean): Promise<{ backend: Backend; pool: pg.Pool; schema: string }> => {
   const schema = `named${++schemas}`;
   const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+  pool.on("error", () => undefined); // the server ends connections when it stops
   endings.push(() => pool.end());
   const backend = await openBackend({ pool, schema, notify });
   endings.push(() => backend.close());
@@ -67,6 +68,7 @@ test("go on without a name where somebody else has taken it", async () => {
   expect(await work(backend)).toEqual([1]);
   const names = await namesOn(pool);
   const taken = new pg.Pool({ connectionString: server.url, max: 1 });
+  taken.on("error", () => undefined); // the server ends connections when it stops
   endings.push(() => taken.end());
   for (const name of names) await taken.query(`PREPARE ${name} AS SELECT 1`);
   const other = await openBackend({ pool: taken, schema });

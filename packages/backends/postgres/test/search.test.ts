@@ -5,11 +5,12 @@ import { startPostgres } from "@rheo/testing/servers";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-const EVENTS = 1_000_000;
+const EVENTS = 300_000;
 const RARE = 50_000;
 
 const server = await startPostgres({ fsync: "off", shared_preload_libraries: "auto_explain" });
 const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+pool.on("error", () => undefined); // the server ends connections when it stops
 const notices: string[] = [];
 pool.on("connect", (client) => client.on("notice", ({ message }) => notices.push(message ?? "")));
 let rheo: Rheo;
@@ -45,15 +46,15 @@ const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   return notices.filter((plan) => plan.includes("LIMIT $6"));
 };
 
-describe("on a million events", () => {
+describe("on many events", () => {
   test.each([
     ["a type", { type: "rare" }],
-    ["a correlation id", { correlationId: "c77777" }],
+    ["a correlation id", { correlationId: "c7777" }],
     ["a value in the payload", { where: { "payload.currency": "EUR" } }],
-    ["one of several values", { where: { "payload.n": { in: [700_001, 700_002, 900_000] } } }],
-    ["a range of values", { where: { "payload.n": { gte: 600_000, lt: 600_020 } } }],
+    ["one of several values", { where: { "payload.n": { in: [70_001, 70_002, 290_000] } } }],
+    ["a range of values", { where: { "payload.n": { gte: 60_000, lt: 60_020 } } }],
     ["a value, latest first", { where: { "payload.currency": "EUR" }, order: "desc" as const }],
-    ["a value within times", { where: { "payload.currency": "EUR" }, from: new Date(500_000_000) }],
+    ["a value within times", { where: { "payload.currency": "EUR" }, from: new Date(150_000_000) }],
   ])("%s is found by its index, without a sequential scan", async (_, query) => {
     let found = 0;
     const plans = await plansOf(async () => (found = (await rheo.query("s", { ...query, limit: 1_000 })).length));
