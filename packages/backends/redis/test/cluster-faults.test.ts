@@ -136,9 +136,10 @@ describe("three masters", async () => {
         await pause(25);
       }
     })();
-    const seen = await work(backend, 200, PARTITIONS);
-    stop = true;
-    await chaos;
+    const seen = await work(backend, 200, PARTITIONS).finally(() => {
+      stop = true;
+      return chaos;
+    });
     expect(seen.unknown + seen.unavailable).toBeGreaterThan(0);
   });
 
