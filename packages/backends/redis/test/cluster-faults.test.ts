@@ -136,11 +136,13 @@ describe("three masters", async () => {
         await pause(25);
       }
     })();
-    const seen = await work(backend, 200, PARTITIONS).finally(() => {
+    try {
+      const seen = await work(backend, 200, PARTITIONS);
+      expect(seen.unknown + seen.unavailable).toBeGreaterThan(0);
+    } finally {
       stop = true;
-      return chaos;
-    });
-    expect(seen.unknown + seen.unavailable).toBeGreaterThan(0);
+      await chaos;
+    }
   });
 
   test("a master that is killed makes calls unavailable within the limit; they go on once it is back, with all that it had", {
