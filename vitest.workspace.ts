@@ -13,8 +13,8 @@ const project = (name: string, include: string[], testTimeout = 30_000, isolate 
 /** What is built is loaded by Node itself, as it is by users. */
 const deps = { external: [/\/dist\//] };
 
-/** Tests of processes wait more than they work, so there are three at a time even on two processors. */
-const maxWorkers = Math.max(3, availableParallelism() - 1);
+/** Tests of processes wait more than they work, so there are two at a time even on two processors. */
+const maxWorkers = Math.max(2, availableParallelism() - 1);
 
 export default defineConfig({
   test: {

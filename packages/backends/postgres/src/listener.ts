@@ -28,6 +28,7 @@ export class Listener {
   #check: NodeJS.Timeout | null = null;
   #failures = 0;
   #hears = false;
+  #echoing: Promise<unknown> = Promise.resolve();
   #isStopped = false;
   #starting: Promise<void> | null = null;
 
@@ -53,6 +54,7 @@ export class Listener {
     if (this.#timer !== null) clearTimeout(this.#timer);
     if (this.#check !== null) clearInterval(this.#check);
     await this.#starting;
+    await this.#echoing;
     await this.#client?.end().catch(() => undefined);
     this.#client = null;
   }
@@ -82,7 +84,7 @@ export class Listener {
     this.#check = setInterval(() => void this.#probe(client), CHECK_EVERY_MS);
     this.#check.unref();
     onGap();
-    echo().catch(() => undefined); // the next look at the connection sends another
+    this.#echoing = echo().catch(() => undefined); // the next look at the connection sends another
   }
 
   async #probe(client: pg.Client): Promise<void> {
@@ -90,7 +92,7 @@ export class Listener {
     timer.unref();
     try {
       await client.query("SELECT 1");
-      if (!this.#hears) this.#options.echo().catch(() => undefined);
+      if (!this.#hears) this.#echoing = this.#options.echo().catch(() => undefined);
     } catch {
       this.#lost(client);
     } finally {

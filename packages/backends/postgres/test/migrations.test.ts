@@ -94,7 +94,6 @@ describe("migrations", () => {
 
   test("a pool of the user's is used and never ended", async () => {
     const pool = new pg.Pool({ connectionString: server.url, max: 2 });
-    pool.on("error", () => undefined); // the server ends connections when it stops
     const backend = await openBackend({ pool, schema: "borrowed" });
     await backend.createStream("t", 1);
     await backend.close();

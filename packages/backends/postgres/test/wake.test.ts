@@ -78,6 +78,7 @@ describe("wake-ups", () => {
   test("a thousand appends are few notifications, with ids only", async () => {
     const { backend, schema } = await open();
     await fill(backend, 0);
+    await untilHearing(backend); // by an echo, which names nothing
     const heard = await notifications(schema, async () => {
       const startMs = performance.now();
       for (let n = 0; n < 250; n++) await Promise.all([1, 2, 3, 4].map(() => backend.append([request(1)])));
