@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Rheo } from "@rheo/core";
+import { isLong } from "@rheo/testing/internal";
 import { findRedis, freePort, startPostgres, startRedis } from "@rheo/testing/servers";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
@@ -75,16 +76,14 @@ const openRedis = async (): Promise<string> => {
   return server.url;
 };
 
-const isLong = process.env.RHEO_LONG !== undefined;
-
 /** That of app.env; with RHEO_LONG also those that people put there instead. */
 const stores: readonly (readonly [string, () => Promise<string>])[] = [
   ["SQLite", () => Promise.resolve(environmentOf("app.env").RHEO_STORE ?? "")],
-  ...(isLong ? [["PostgreSQL", openPostgres] as const] : []),
-  ...(isLong && findRedis() !== null ? [["Redis", openRedis] as const] : []),
+  ...(isLong() ? [["PostgreSQL", openPostgres] as const] : []),
+  ...(isLong() && findRedis() !== null ? [["Redis", openRedis] as const] : []),
 ];
 
-if (isLong && findRedis() === null) {
+if (isLong() && findRedis() === null) {
   console.warn(`\n*** NOT RUN: ${NO_REDIS}. ***\n`);
   test.skipIf(process.env.CI !== "true")("there is a Redis", () => expect(findRedis(), NO_REDIS).not.toBeNull());
 }

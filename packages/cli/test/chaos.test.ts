@@ -1,6 +1,7 @@
 /** Short runs of `npm run chaos`: everything goes wrong once, and the checker finds nothing. With RHEO_LONG on every store. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { isLong } from "@rheo/testing/internal";
 import { findRedis, whyNoNetwork } from "@rheo/testing/servers";
 import { expect, test } from "vitest";
 
@@ -53,7 +54,7 @@ const whyNot = (store: string, more: readonly string[]): string | null => {
   return more.includes("--hosts") ? whyNoNetwork() : null;
 };
 
-test.for(process.env.RHEO_LONG === undefined ? RUNS : [...RUNS, ...MORE_RUNS])(
+test.for(isLong() ? [...RUNS, ...MORE_RUNS] : RUNS)(
   `RHEO_SEED=${seed}: chaos on %s for %d s with %s`,
   { timeout: 240_000 },
   async ([store, seconds, faults, more], { skip }) => {

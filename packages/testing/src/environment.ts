@@ -12,6 +12,9 @@ export const firstSeed = (fallback: number): number => {
   return Number.isSafeInteger(seed) && seed > 0 ? seed : fallback;
 };
 
+/** Whether what takes longest is asked for (RHEO_LONG), as `npm run test:long` does. */
+export const isLong = (): boolean => process.env.RHEO_LONG !== undefined;
+
 /** Where to write what passed and failed (RHEO_REPORT: a path, or "1" for ./contract-results.json), or null. */
 export const reportPath = (): string | null => {
   const given = process.env.RHEO_REPORT;

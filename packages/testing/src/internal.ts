@@ -6,7 +6,7 @@ export { contractCases } from "./contract/cases.ts";
 export { runCase } from "./contract/describe-backend.ts";
 export { runStorm, type StormOptions, type StormResult } from "./crashes/storm.ts";
 export { Witness } from "./crashes/witness.ts";
-export { firstSeed, runs } from "./environment.ts";
+export { firstSeed, isLong, runs } from "./environment.ts";
 export { type GamesOptions, playGames } from "./games/play-games.ts";
 export { type Command, type Script, scripts } from "./model/commands.ts";
 export type { IsolationTally } from "./model/isolation.ts";
@@ -31,6 +31,7 @@ export {
   STREAM,
   sequencesOf,
   settling,
+  untilHearing,
   watch,
 } from "./scene.ts";
 export { type CheckOptions, checkSoak, type SoakEnd } from "./soak/checker.ts";

@@ -116,6 +116,14 @@ export const insist = async <Result>(call: () => Promise<Result>): Promise<Resul
 /** Bound on waiting for a wake-up. */
 const WOKEN_MS = 5_000;
 
+/** Waits until a backend knows that wake-ups come through from everywhere. */
+export const untilHearing = async (backend: Backend): Promise<void> => {
+  for (const endMs = performance.now() + WOKEN_MS; backend.hearsAll?.() !== true; ) {
+    if (performance.now() > endMs) throw new Error("it never hears");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+};
+
 /** Counts wakes, and waits for the next. */
 export const watch = (backend: Backend): { streams: (string | null)[]; next: () => Promise<string | null> } => {
   const streams: (string | null)[] = [];

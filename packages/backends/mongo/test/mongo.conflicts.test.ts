@@ -1,6 +1,7 @@
 /** The contract, although every tenth write in a transaction is refused as a conflict: nobody notices. */
 import type { Backend } from "@rheo/core";
 import { describeBackend, type StoreUnderTest } from "@rheo/testing";
+import { isLong } from "@rheo/testing/internal";
 import { startMongo } from "@rheo/testing/servers";
 import { afterAll, test } from "vitest";
 import { openStore } from "./fixtures/store.ts";
@@ -27,7 +28,7 @@ const open = async (): Promise<StoreUnderTest> => {
   };
 };
 
-if (process.env.RHEO_LONG === undefined) {
+if (!isLong()) {
   test.todo("the contract with conflicts, which is of the long tests: npm run test:long; others have them always");
 } else if (!server.real) {
   await server.addFault({ kind: "conflict", command: "update", probability: 0.1, seed: 5 });

@@ -1,5 +1,5 @@
 /** Costs that do not depend on the machine: rows written, bytes of log, statements, buffers. */
-import type { Backend, FetchRequest, SettleOutcome } from "@rheo/core";
+import type { Backend, SettleOutcome } from "@rheo/core";
 import { startPostgres } from "@rheo/testing/servers";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -192,7 +192,8 @@ describe("costs", () => {
 
 /** Of a batch some come again at once, some are given back, some are left to a member that takes them over; and some are replayed. */
 const troubled = async (backend: Backend): Promise<void> => {
-  const { grants } = await backend.exchange({ ...fetching(60), fetch: { ...fetch(60, "a"), leaseMs: 10 } });
+  const first = fetching(60);
+  const { grants } = await backend.exchange({ ...first, fetch: first.fetch && { ...first.fetch, leaseMs: 10 } });
   const outcomes: readonly SettleOutcome[] = [
     { kind: "retry", delayMs: 0, reason: "again", stack: null },
     { kind: "release" },
@@ -205,20 +206,11 @@ const troubled = async (backend: Backend): Promise<void> => {
   await backend.exchange(settling(settlements));
   await new Promise((resolve) => setTimeout(resolve, 20));
   for (const consumerId of ["b", "c"]) {
-    const taken = await backend.exchange({ ...fetching(60), fetch: fetch(60, consumerId) });
+    const taken = await backend.exchange(fetching(60, [], consumerId));
     await backend.exchange(settling(acks(taken.grants)));
   }
   await backend.replay({ stream: STREAM, group: GROUP, scope: { kind: "after", after: 10 }, partitions: null, dryRun: false });
 };
-
-const fetch = (limit: number, consumerId: string): FetchRequest => ({
-  limit,
-  maxBytes: 8_388_608,
-  consumerId,
-  leaseMs: null,
-  partitions: null,
-  runLimit: 1,
-});
 
 /** Blocks of tables and indexes that were looked at so far. */
 const blocksOf = async (schema: string): Promise<number> => {

@@ -2,7 +2,18 @@
 
 import { findPgbouncer, startPgbouncer, startPostgres } from "@rheo/testing/servers";
 import { afterAll, describe, expect, test } from "vitest";
-import { acks, drain, fetching, fill, openBackend, request, STREAM, sequencesOf, settling } from "./fixtures/scene.ts";
+import {
+  acks,
+  drain,
+  fetching,
+  fill,
+  openBackend,
+  request,
+  STREAM,
+  sequencesOf,
+  settling,
+  untilHearing,
+} from "./fixtures/scene.ts";
 import { once } from "./fixtures/store.ts";
 
 if (findPgbouncer() === null) {
@@ -42,7 +53,7 @@ describe.skipIf(findPgbouncer() === null)("behind pgbouncer in transaction mode"
   test("a backend that listens through the pooler, which passes nothing on, does not believe that it hears", async () => {
     const backend = await openBackend({ url: pooler.url });
     const direct = await openBackend({ url: server.url });
-    await expect.poll(() => direct.hearsAll?.(), { timeout: 5_000 }).toBe(true);
+    await untilHearing(direct);
     for (let n = 0; n < 5; n++) {
       await direct.append([request(1)]);
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -3,7 +3,7 @@ import type { Backend } from "@rheo/core";
 import { startPostgres } from "@rheo/testing/servers";
 import pg from "pg";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { acks, fetching, fill, openBackend, request, STREAM, sequencesOf, settling } from "./fixtures/scene.ts";
+import { acks, fetching, fill, openBackend, request, STREAM, sequencesOf, settling, untilHearing } from "./fixtures/scene.ts";
 
 const server = await startPostgres({ fsync: "off" });
 afterAll(() => server.stop());
@@ -24,7 +24,7 @@ const open = async (notify: boolean): Promise<{ backend: Backend; pool: pg.Pool;
   const backend = await openBackend({ pool, schema, notify });
   endings.push(() => backend.close());
   await fill(backend, 3);
-  if (notify) await expect.poll(() => backend.hearsAll?.(), { timeout: 5_000 }).toBe(true);
+  if (notify) await untilHearing(backend);
   return { backend, pool, schema };
 };
 
@@ -73,7 +73,7 @@ test("go on without a name where somebody else has taken it", async () => {
   for (const name of names) await taken.query(`PREPARE ${name} AS SELECT 1`);
   const other = await openBackend({ pool: taken, schema });
   endings.push(() => other.close());
-  await expect.poll(() => other.hearsAll?.(), { timeout: 5_000 }).toBe(true);
+  await untilHearing(other);
   expect(await work(other)).toEqual([2]);
   expect(await namesOn(taken)).toEqual(names);
 });

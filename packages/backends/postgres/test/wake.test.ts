@@ -2,7 +2,7 @@ import type { Backend } from "@rheo/core";
 import { startPostgres } from "@rheo/testing/servers";
 import type pg from "pg";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { ackOf, fetching, fill, openBackend, request, STREAM, settling, watch } from "./fixtures/scene.ts";
+import { ackOf, fetching, fill, openBackend, request, STREAM, settling, untilHearing, watch } from "./fixtures/scene.ts";
 import { once } from "./fixtures/store.ts";
 
 const server = await startPostgres({ fsync: "off" });
@@ -41,10 +41,6 @@ const untilListening = async (schema: string, except: readonly number[] = []): P
   }
   throw new Error("nobody listens");
 };
-
-/** Waits until a backend knows that notifications come through. */
-const untilHearing = (backend: Backend): Promise<void> =>
-  expect.poll(() => backend.hearsAll?.(), { timeout: WAIT_MS }).toBe(true);
 
 const notifications = async <Result>(schema: string, work: () => Promise<Result>): Promise<string[]> =>
   once(server.url, async (client: pg.Client) => {

@@ -6,7 +6,7 @@ import type { RedisUrlOptions } from "@rheo/redis";
 import { redisCommand, startRedis, startRedisCluster } from "@rheo/testing/servers";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { ackOf, fetching, fill, OPTIONS, openBackend, request, STREAM, settling, watch } from "./fixtures/scene.ts";
+import { ackOf, fetching, fill, OPTIONS, openBackend, request, STREAM, settling, untilHearing, watch } from "./fixtures/scene.ts";
 
 const server = await startRedis({ settings: { appendonly: "yes", appendfsync: "no" } });
 afterAll(() => server.stop());
@@ -52,9 +52,6 @@ const messages = async (prefix: string, work: () => Promise<void>): Promise<stri
   client.disconnect();
   return heard;
 };
-
-/** Waits until a backend knows that it listens. */
-const untilHearing = (backend: Backend): Promise<void> => expect.poll(() => backend.hearsAll?.(), { timeout: 5_000 }).toBe(true);
 
 describe("wake-ups", () => {
   test("an append wakes listeners of its own process and of another, with the stream", async () => {
