@@ -37,6 +37,13 @@ describe("a process whose supervisor was stopped", () => {
     });
   }
 
+  test("has printed all that its handlers printed in threads", async () => {
+    const { code, said } = await run("after much was printed");
+    const printed = ["delivery", "teardown"].flatMap((name) => Array.from({ length: 50 }, (_, line) => `${name} line ${line}`));
+    expect(said.trimEnd().split("\n")).toEqual([...printed, "stopped"]);
+    expect(code).toBe(0);
+  });
+
   test("with a PostgreSQL that was killed ends by itself", async () => {
     const server = await startPostgres();
     try {

@@ -65,6 +65,7 @@ const run = async (task: ThreadTask): Promise<ThreadAnswer> => {
         return { ok: true };
       case "teardown":
         await teardown();
+        await Promise.all([written(process.stdout), written(process.stderr)]);
         return { ok: true };
       case "session":
         await runSession(task);
@@ -104,6 +105,13 @@ const teardown = async (): Promise<void> => {
   for (const result of await Promise.allSettled(done))
     if (result.status === "rejected") console.error("teardown failed:", result.reason);
 };
+
+/** A thread that is ended loses what the main thread has not yet taken of its output: all but the first line, if it was quick. */
+const written = (output: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => {
+    if (output.writable) output.write("", () => resolve());
+    else resolve();
+  });
 
 const runSession = async (task: SessionTask): Promise<void> => {
   const gate = new SessionGate(new SliceMemory(task.first.memory));
