@@ -35,7 +35,23 @@ test("cutting sequences out of a range leaves the others, and nothing when all a
       const cut = sequences.filter((_, index) => picks[index]);
       const rest = withoutSequences(lease(sequences), cut);
       expect(rest === null ? [] : openSequences(rest)).toEqual(sequences.filter((sequence) => !cut.includes(sequence)));
-      if (rest !== null) expect([rest.first, rest.open]).toEqual([openSequences(rest)[0], openSequences(rest).length]);
+      if (rest !== null) expect(rest).toEqual(lease(openSequences(rest)));
+    }),
+  );
+});
+
+test("a wide lease that is cut again and again holds what is left, as narrowly as it can", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 500 }), fc.array(fc.array(fc.nat(499), { maxLength: 40 })), (width, cuts) => {
+      let open = Array.from({ length: width }, (_, index) => index + 1);
+      let rest: RangeLease | null = lease(open);
+      for (const cut of cuts) {
+        const gone = open.filter((_, index) => cut.includes(index));
+        if (rest === null || gone.length === 0) continue;
+        open = open.filter((sequence) => !gone.includes(sequence));
+        rest = withoutSequences(rest, gone);
+        expect(rest).toEqual(open.length === 0 ? null : lease(open));
+      }
     }),
   );
 });

@@ -238,6 +238,11 @@ export class LmdbBackend implements Backend {
     return this.#wake.add(listener);
   }
 
+  /** Nobody else may open the store. */
+  hearsAll(): boolean {
+    return true;
+  }
+
   // Common
 
   #opened(): Store {

@@ -58,7 +58,7 @@ export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities;
   readonly #options: ResolvedOptions;
   readonly #memory = new Memory();
-  readonly #wake = new Wake(() => this.#store?.dataVersion());
+  readonly #wake: Wake;
   /** Instances that have this backend open. */
   #openers = 0;
   #opening: Promise<Store> | null = null;
@@ -66,6 +66,8 @@ export class SqliteBackend implements Backend {
 
   constructor(options: ResolvedOptions) {
     this.#options = options;
+    const lookout = { look: () => this.#store?.dataVersion(), file: () => this.#store?.logFile ?? null };
+    this.#wake = new Wake(isInMemory(options.source) ? null : lookout);
     this.capabilities = isInMemory(options.source) ? memoryCapabilities : fileCapabilities;
   }
 

@@ -52,6 +52,12 @@ export class Store {
     if (this.#options.source.kind === "file") await this.#sql.connection.close();
   }
 
+  /** The write-ahead log of the main database; null where there is no file. */
+  get logFile(): string | null {
+    const path = this.#sql.get("SELECT file FROM pragma_database_list WHERE name = 'main'")?.[0];
+    return typeof path === "string" && path !== "" ? `${path}-wal` : null;
+  }
+
   /** A number that changes with each commit of another connection; undefined when it must not be asked for now. */
   dataVersion(): unknown {
     if (this.session.isClosed || this.#sql.connection.inTransaction) return undefined;

@@ -1,7 +1,7 @@
 /** Reading and cutting range leases. */
 
 import { RheoError } from "../errors.ts";
-import { hasBit, withBits } from "./bitmap.ts";
+import { cutBits, firstClear, hasBit, lastClear, withBits } from "./bitmap.ts";
 import type { RangeLease } from "./records.ts";
 
 type Positions = Pick<RangeLease, "first" | "last" | "closed">;
@@ -40,14 +40,36 @@ export const rangeOf = (sequences: readonly number[]): Positions & { readonly op
   const last = sequences[sequences.length - 1] ?? 0;
   const size = last - first + 1;
   if (size === sequences.length) return { first, last, closed: null, open: size };
-  const wanted = new Set(sequences);
-  const missing = Array.from({ length: size }, (_, index) => index).filter((index) => !wanted.has(first + index));
+  const missing: number[] = [];
+  let expected = first;
+  for (const sequence of sequences) {
+    for (; expected < sequence; expected++) missing.push(expected - first);
+    expected = sequence + 1;
+  }
   return { first, last, closed: withBits(null, size, missing), open: sequences.length };
 };
 
-/** What is left of a lease without `sequences` (all open in it), trimmed at both ends; null when nothing is. */
+/**
+ * What is left of a lease without `sequences` (all open in it), trimmed at both ends; null when nothing is. Costs a walk over the bitmap, not
+ * over the positions: a wide lease may be settled one by one.
+ */
 export const withoutSequences = (lease: RangeLease, sequences: readonly number[]): RangeLease | null => {
-  if (sequences.length === lease.open) return null;
-  const gone = new Set(sequences);
-  return { ...lease, ...rangeOf(openSequences(lease).filter((sequence) => !gone.has(sequence))) };
+  const open = lease.open - sequences.length;
+  if (open === 0) return null;
+  const width = lease.last - lease.first + 1;
+  const closed = withBits(
+    lease.closed,
+    width,
+    sequences.map((sequence) => sequence - lease.first),
+  );
+  const start = firstClear(closed);
+  const end = lastClear(closed, width);
+  const size = end - start + 1;
+  return {
+    ...lease,
+    first: lease.first + start,
+    last: lease.first + end,
+    closed: size === open ? null : cutBits(closed, start, size),
+    open,
+  };
 };

@@ -260,8 +260,13 @@ export class GroupActor {
     this.#timers.delete(timer);
   }
 
+  /** Rare waits end at instants that the groups of a process share, so that it wakes up once for many. */
   #spread(delayMs: number, jitter: number): number {
-    return jitter === 0 ? delayMs : delayMs * (1 + jitter * (2 * this.#internals.random() - 1));
+    if (jitter === 0) return delayMs;
+    const spreadMs = delayMs * (1 + jitter * (2 * this.#internals.random() - 1));
+    if (delayMs < SHARED_FROM_MS) return spreadMs;
+    const nowMs = this.#internals.clock.monotonic();
+    return Math.round((nowMs + spreadMs) / SHARED_EVERY_MS) * SHARED_EVERY_MS - nowMs;
   }
 
   #tell(what: "started" | "paused" | "resumed" | "draining" | "stopped"): void {
@@ -521,5 +526,8 @@ const POLL_MS = 200;
 /** At most that, and at most that share of a lease, once it has been idle for long. */
 const LONGEST_POLL_MS = 2_000;
 const POLL_SHARE = 1 / 15;
+/** Waits of at least so long end at multiples of that, of the monotonic clock: in another process it began at another time. */
+const SHARED_FROM_MS = 1_000;
+const SHARED_EVERY_MS = 250;
 
 const asError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)));
