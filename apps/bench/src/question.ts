@@ -75,6 +75,18 @@ export const secondsOf = async (work: () => Promise<void>): Promise<number> => {
   return (performance.now() - start) / 1_000;
 };
 
+/** What is over sooner, in seconds, says how quickly code is compiled; then as many events as take about that long are asked for, at most so many times more. */
+const LEAST_S = 1;
+const LASTING_S = 1.5;
+const MOST_TIMES = 10;
+
+/** Events per second of so many events, or of more if those are over too soon. */
+export const lasting = async (events: number, perSecondOf: (events: number) => Promise<number>): Promise<number> => {
+  const perSecond = await perSecondOf(events);
+  if (events / perSecond >= LEAST_S) return perSecond;
+  return perSecondOf(Math.round(Math.min(events * MOST_TIMES, perSecond * LASTING_S)));
+};
+
 export const sampleOf = (
   question: string,
   { name, settings }: Answerer,

@@ -4,7 +4,7 @@ import { defineConsumer, type Execution, supervise } from "@rheo/runtime";
 import { backlog, countOf, fill, GROUP, STREAM, secondsToAck } from "../backlog.ts";
 import { Member } from "../member.ts";
 import type { PeerInUse } from "../peers/peer.ts";
-import { type Parameters, type Question, rate, secondsOf } from "../question.ts";
+import { lasting, type Parameters, type Question, rate, secondsOf } from "../question.ts";
 import { SMALL_BYTES } from "../sample.ts";
 import { type Opened, type System, sharedUrlOf, tidy } from "../systems.ts";
 
@@ -13,10 +13,6 @@ export const CONCURRENCY = 64;
 const HANDLER = new URL("../handlers/add.js", import.meta.url);
 /** A slow queue need not be watched to the end of a backlog, in ms. */
 const LONGEST_MS = 4_000;
-/** A drain that is over sooner says how quickly code is compiled; then one of about that length is asked for, of so many times the events at most. */
-const LEAST_S = 0.5;
-const LASTING_S = 1;
-const MOST_TIMES = 10;
 /** Between looks whether what a peer handled is completed, too, in ms. */
 const LOOK_MS = 2;
 
@@ -56,21 +52,14 @@ const drainElsewhere = async (opened: Opened, { execution, processes }: Manner, 
   return seconds;
 };
 
-const drainOnce = async (system: System, manner: Manner, events: number): Promise<number> => {
+/** Events per second. */
+const drain = async (system: System, manner: Manner, events: number): Promise<number> => {
   const opened = await system.open();
   await backlog(opened, { ...manner, events });
   const seconds =
     manner.processes === 1 ? await drainHere(opened, manner.execution, events) : await drainElsewhere(opened, manner, events);
   await opened.close();
-  return seconds;
-};
-
-/** Events per second; those of a backlog that was too quickly gone, of one that lasts long enough. */
-const drain = async (system: System, manner: Manner, events: number): Promise<number> => {
-  const seconds = await drainOnce(system, manner, events);
-  if (seconds >= LEAST_S) return events / seconds;
-  const more = Math.round(events * Math.min(MOST_TIMES, LASTING_S / seconds));
-  return more / (await drainOnce(system, manner, more));
+  return events / seconds;
 };
 
 /** Events per second from the first call of a handler that does next to nothing until all is completed, or until that took long enough. */
@@ -99,7 +88,7 @@ const ofPeers = (name: string, bytes: number, parameters: Parameters): Required<
   asked: "drain",
   ask: async (inUse, answerer, scale) => {
     const events = countOf(Math.min(scale.events, inUse.peer.mostEvents ?? scale.events), bytes);
-    return [rate(name, answerer, await drainPeer(inUse, events, bytes), 1, parameters)];
+    return [rate(name, answerer, await lasting(events, (some) => drainPeer(inUse, some, bytes)), 1, parameters)];
   },
 });
 
@@ -115,7 +104,7 @@ const question = (manner: Manner, isRare: boolean): Question => {
     fits: ({ kind }) => processes === 1 || kind === "file" || kind === "server",
     ask: async (system, scale) => {
       const events = countOf(scale.events, bytes);
-      return [rate(name, system, await drain(system, manner, events), 1, parameters)];
+      return [rate(name, system, await lasting(events, (some) => drain(system, manner, some)), 1, parameters)];
     },
     ...(isComparable ? { ofPeers: ofPeers(name, bytes, parameters) } : {}),
   };

@@ -91,8 +91,14 @@ const question = (
   };
 };
 
-const usual = ({ events }: Scale): Hardship => ({ events, acks: events, handler: MODULE });
-const deep = ({ events, deep: depth }: Scale): Hardship => ({ events: depth, acks: Math.min(events, depth), handler: MODULE });
+/** They are beside one another, so each is to last: so many times the events of a backlog. */
+const LONGER = 3;
+const usual = ({ events }: Scale): Hardship => ({ events: LONGER * events, acks: LONGER * events, handler: MODULE });
+const deep = ({ events, deep: depth }: Scale): Hardship => ({
+  events: Math.max(LONGER * events, depth),
+  acks: LONGER * events,
+  handler: MODULE,
+});
 const events = (hardship: Hardship): Parameters => ({ backlog: hardship.events });
 
 export const hardships: readonly Question[] = [

@@ -1,8 +1,8 @@
 /** The limit of the same store: read the log and move a cursor, with nothing of what Rheo promises. */
 import { backlog, countOf } from "../../backlog.ts";
-import { type Question, rate, secondsOf } from "../../question.ts";
+import { lasting, type Question, rate, secondsOf } from "../../question.ts";
 import { SMALL_BYTES, sampleEvents } from "../../sample.ts";
-import type { Place } from "../../systems.ts";
+import type { Place, System } from "../../systems.ts";
 import { readAllOfEnvironment } from "./read-lmdb.ts";
 import { readAllOfCollection } from "./read-mongo.ts";
 import { readAllOfSchema } from "./read-postgres.ts";
@@ -33,6 +33,15 @@ const readAll = async (place: Place, { limit, bytes }: Manner, events: number): 
   }
 };
 
+/** Events per second. */
+const drain = async (system: System, manner: Manner, events: number): Promise<number> => {
+  const opened = await system.open();
+  await backlog(opened, { events, bytes: manner.bytes });
+  const seconds = await readAll(opened.place, manner, events);
+  await opened.close();
+  return events / seconds;
+};
+
 const question = (manner: Manner, isRare: boolean): Question => {
   const { limit, bytes } = manner;
   return {
@@ -42,11 +51,8 @@ const question = (manner: Manner, isRare: boolean): Question => {
     fits: ({ kind }) => kind !== "memory",
     ask: async (system, scale) => {
       const events = countOf(scale.events, bytes);
-      const opened = await system.open();
-      await backlog(opened, { events, bytes });
-      const seconds = await readAll(opened.place, manner, events);
-      await opened.close();
-      return [rate("bare read+cursor", system, events, seconds, { bytes, "per batch": limit })];
+      const perSecond = await lasting(events, (some) => drain(system, manner, some));
+      return [rate("bare read+cursor", system, perSecond, 1, { bytes, "per batch": limit })];
     },
   };
 };
