@@ -54,7 +54,7 @@ export interface ConsumerOptions {
   readonly leaseMs?: number;
   /**
    * Wait between polls of an idle group in ms, 1–60,000, spread by ± 20 %. A wake-up ends it. Default 200; while wake-ups
-   * come through from everywhere, an eighth of the time that the group has been idle, up to a fifteenth of a lease and at most 2,000.
+   * come through from everywhere, an eighth of the time that the group has been idle, up to a tenth of a lease and at most 3,000.
    */
   readonly pollMs?: number;
   /** Time for one handler call in ms; default none. May exceed the lease: that is renewed while a handler runs. */

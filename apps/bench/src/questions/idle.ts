@@ -8,8 +8,8 @@ import { type Question, type Sample, sampleOf } from "../question.ts";
 import type { System } from "../systems.ts";
 
 /** Until what the start left to do is done, and polls come as rarely as they do where nothing happens, in ms. */
-const SETTLE_MS = 20_000;
-const WATCH_MS = 6_000;
+const SETTLE_MS = 30_000;
+const WATCH_MS = 9_000;
 const NOTHING = handler(() => undefined);
 
 interface Manner {

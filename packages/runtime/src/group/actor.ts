@@ -524,8 +524,8 @@ const FALLBACK_LEASE_MS = 30_000;
 /** Between two polls of an idle group, unless its consumer says otherwise. */
 const POLL_MS = 200;
 /** At most that, and at most that share of a lease, once it has been idle for long. */
-const LONGEST_POLL_MS = 2_000;
-const POLL_SHARE = 1 / 15;
+const LONGEST_POLL_MS = 3_000;
+const POLL_SHARE = 1 / 10;
 /** Waits of at least so long end at multiples of that, of the monotonic clock: in another process it began at another time. */
 const SHARED_FROM_MS = 1_000;
 const SHARED_EVERY_MS = 250;
