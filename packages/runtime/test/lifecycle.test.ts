@@ -161,6 +161,19 @@ describe("drain", () => {
     expect((await rheo.lag("orders", "g")).lag).toBe(1);
   });
 
+  test("handlers that ignore their signals together are told of in one line", async () => {
+    await using rheo = await openOrders({ payloads: [1, 2, 3] });
+    const warnings: string[] = [];
+    const app = await supervise({
+      rheo,
+      logger: { ...console, warn: (text: string) => void warnings.push(text) },
+      consumers: [inline(() => new Promise<void>(() => undefined))],
+    });
+    await until("all run", () => details(app).running === 3);
+    await app.stop({ timeoutMs: 5 });
+    expect(warnings).toEqual(["3 handlers of orders/g ignored the abort signal (interrupted): no longer waited for."]);
+  });
+
   test("in threads: past its time what runs is ended and given back uncharged", async () => {
     await using rheo = await openOrders({ payloads: actions("spinForever", "never", "waitForSignal", "ack") });
     const failed = record(rheo, "handler.failed");

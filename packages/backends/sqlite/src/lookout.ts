@@ -79,7 +79,7 @@ export class Lookout {
     if (this.#watcher !== null) this.#arm(this.#rarelyMs);
     else this.#arm(this.#nextWaitMs());
     const seen = this.#glance();
-    if (seen === undefined || seen === this.#seen) return void this.#foundNothing();
+    if (seen === undefined || seen === this.#seen) return this.#foundNothing();
     const isFirst = this.#seen === undefined;
     this.#seen = seen;
     this.stir();

@@ -182,11 +182,13 @@ export class InlineCalls {
   #look(): void {
     this.#watchAtMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#monotonic();
+    const deaf: Call[] = [];
     for (const call of [...this.#calls]) {
       if (call.dueAtMs > nowMs) this.#watchUntil(call.dueAtMs);
       else if (call.aborted === null) this.#timeOut(call);
-      else this.#abandon(call);
+      else deaf.push(call);
     }
+    if (deaf.length > 0) this.#abandon(deaf);
   }
 
   #timeOut(call: Call): void {
@@ -201,15 +203,17 @@ export class InlineCalls {
     );
   }
 
-  #abandon(call: Call): void {
-    call.abandoned = true;
-    this.#abandoned += 1;
-    const { timeoutMs } = this.#host.consumer;
-    const outcome: Outcome = call.aborted === "timed out" && timeoutMs !== null ? timeoutOutcome(timeoutMs) : RELEASED;
-    this.#host.logger.warn(
-      `A handler of ${this.#host.consumer.stream}/${this.#host.consumer.group} ignores its abort signal (${call.aborted}); its slot is given up.`,
-    );
-    this.close(call, new Array<Outcome>(call.places.length).fill(outcome));
+  #abandon(calls: readonly Call[]): void {
+    const { stream, group, timeoutMs } = this.#host.consumer;
+    const handlers = calls.length === 1 ? "A handler" : `${calls.length} handlers`;
+    const causes = [...new Set(calls.map(({ aborted }) => aborted))].join(", ");
+    this.#host.logger.warn(`${handlers} of ${stream}/${group} ignored the abort signal (${causes}): no longer waited for.`);
+    for (const call of calls) {
+      call.abandoned = true;
+      this.#abandoned += 1;
+      const outcome: Outcome = call.aborted === "timed out" && timeoutMs !== null ? timeoutOutcome(timeoutMs) : RELEASED;
+      this.close(call, new Array<Outcome>(call.places.length).fill(outcome));
+    }
   }
 
   #monotonic(): number {
