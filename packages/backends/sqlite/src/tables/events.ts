@@ -59,7 +59,10 @@ export interface Slice {
 // cost of each: one seek in the primary key, then the rows returned
 const ASCENDING = `SELECT ${EVENT_COLUMNS} FROM rheo_events WHERE stream_id = ? AND partition = ? AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?`;
 const DESCENDING = `SELECT ${EVENT_COLUMNS} FROM rheo_events WHERE stream_id = ? AND partition = ? AND sequence > ? AND sequence <= ? ORDER BY sequence DESC LIMIT ?`;
-const packed = (query: string): string => `SELECT json_group_array(json_array(${EVENT_COLUMNS})) FROM (${query})`;
+/** Payloads beside the rest, so that their quotes need not be escaped: JSON text, as appends write it, holds no such character. */
+const SEPARATOR = "\u001e";
+const packed = (query: string): string =>
+  `SELECT json_group_array(json_array(id, sequence, time_ms, type, key, metadata, NULL, bytes)), group_concat(payload, char(${SEPARATOR.charCodeAt(0)})), total(typeof(payload) <> 'text') FROM (${query})`;
 const PACKED_ASCENDING = packed(ASCENDING);
 const PACKED_DESCENDING = packed(DESCENDING);
 // sizes alone: the overflow pages of the payloads are not touched
@@ -84,22 +87,30 @@ export const readSlice = (sql: Sql, slice: Slice): EventRecord[] => {
 const readRows = (sql: Sql, slice: Slice, limit: number): readonly Row[] =>
   sql.all(slice.order === "asc" ? ASCENDING : DESCENDING, slice.streamId, slice.partition, slice.after, slice.until, limit);
 
-/** Null when there is something that cannot be packed: a blob, where damage has put one. */
+/** Null when there is something that cannot be packed: what no append wrote. */
 const readPacked = (sql: Sql, slice: Slice, limit: number): readonly Row[] | null => {
   const query = slice.order === "asc" ? PACKED_ASCENDING : PACKED_DESCENDING;
-  const json = packedText(() => sql.get(query, slice.streamId, slice.partition, slice.after, slice.until, limit)?.[0]);
-  if (json === null) return null;
-  const rows = JSON.parse(text(json)) as Row[]; // an array of arrays, by the query
+  const found = unlessBlob(() => sql.get(query, slice.streamId, slice.partition, slice.after, slice.until, limit));
+  if (found === undefined || found[2] !== 0) return null;
+  const rows = JSON.parse(text(found[0])) as Value[][]; // an array of arrays, by the query
+  if (rows.length === 0) return rows;
+  const payloads = text(found[1]).split(SEPARATOR);
+  if (payloads.length !== rows.length) return null;
+  for (const [index, row] of rows.entries()) row[PAYLOAD] = payloads[index] ?? null;
   // SQLite aggregates in the order of the subquery, but does not promise to; sorting what is sorted is a single pass
   const sign = slice.order === "asc" ? 1 : -1;
   return rows.sort((a, b) => sign * (integer(a[1]) - integer(b[1])));
 };
 
-const packedText = (get: () => unknown): unknown => {
+/** Its place among the columns. */
+const PAYLOAD = 6;
+
+/** Undefined when there is a blob, where damage has put one. */
+const unlessBlob = (get: () => Row | undefined): Row | undefined => {
   try {
     return get();
   } catch (cause) {
-    if (cause instanceof Error && cause.message.includes("JSON cannot hold BLOB values")) return null;
+    if (cause instanceof Error && cause.message.includes("JSON cannot hold BLOB values")) return undefined;
     throw cause;
   }
 };
