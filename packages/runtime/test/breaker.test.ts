@@ -3,19 +3,20 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FrozenClock } from "@rheo/core";
+import { memory } from "@rheo/memory";
 import { type ConsumerOptions, supervise } from "@rheo/runtime";
 import { batchHandler, handler, reject } from "@rheo/runtime/handler";
 import { type Breaker, type BreakerPolicy, CLOSED, onBreakerFailure, onBreakerSuccess, onWaited } from "@rheo/runtime/internal";
 import { describe, expect, test } from "vitest";
-import { caughtUp, fixture, openOrders, pass, record, stopFrozen, turns, until } from "./store.ts";
+import { caughtUp, type Fault, faulty, fixture, openOrders, pass, record, stopFrozen, turns, until } from "./store.ts";
 
 const policy: BreakerPolicy = { failures: 3, withinMs: null, openMs: 1_000, maxOpenMs: 10_000 };
 /** The middle of the spread. */
 const RANDOM = 0.5;
 
-/** A breaker after failures at these times, of deliveries fetched at 0. */
+/** A breaker after failures at these times, of what was no probe. */
 const failing = (timesMs: readonly number[], from: Breaker = CLOSED, rules: BreakerPolicy = policy): Breaker =>
-  timesMs.reduce((breaker, atMs) => onBreakerFailure(rules, breaker, 0, atMs, RANDOM), from);
+  timesMs.reduce((breaker, atMs) => onBreakerFailure(rules, breaker, false, atMs, RANDOM), from);
 
 describe("a breaker", () => {
   test("opens at the nth failure in a row, and not before", () => {
@@ -23,7 +24,7 @@ describe("a breaker", () => {
   });
 
   test("an ack ends the row", () => {
-    expect(failing([3, 4], onBreakerSuccess(failing([1, 2]), 0)).phase).toBe("closed");
+    expect(failing([3, 4], onBreakerSuccess(failing([1, 2]), false)).phase).toBe("closed");
   });
 
   test("failures longer ago than withinMs do not count", () => {
@@ -31,9 +32,9 @@ describe("a breaker", () => {
     expect([failing([0, 50, 150], CLOSED, rules).phase, failing([0, 50, 99], CLOSED, rules).phase]).toEqual(["closed", "open"]);
   });
 
-  test("what was fetched before it opened neither closes it nor keeps it open", () => {
+  test("what was started before it opened neither closes it nor keeps it open", () => {
     const halfOpen = onWaited(failing([1, 2, 3]));
-    expect([onBreakerSuccess(halfOpen, 3).phase, onBreakerFailure(policy, halfOpen, 3, 5, RANDOM).phase]).toEqual([
+    expect([onBreakerSuccess(halfOpen, false).phase, onBreakerFailure(policy, halfOpen, false, 5, RANDOM).phase]).toEqual([
       "half_open",
       "half_open",
     ]);
@@ -43,7 +44,7 @@ describe("a breaker", () => {
     let breaker = failing([1, 2, 3]);
     const waits = [breaker.waitMs];
     for (let nowMs = 1_000; waits.length < 7; nowMs += 20_000) {
-      breaker = onBreakerFailure(policy, onWaited(breaker), nowMs, nowMs, RANDOM);
+      breaker = onBreakerFailure(policy, onWaited(breaker), true, nowMs, RANDOM);
       waits.push(breaker.waitMs);
     }
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 8_333, 8_333, 8_333]);
@@ -51,13 +52,13 @@ describe("a breaker", () => {
 
   test("the wait is spread by a fifth to either side, and never above the longest", () => {
     const waitAt = (random: number, openMs: number): number =>
-      onBreakerFailure({ ...policy, failures: 1, openMs }, CLOSED, 0, 1, random).waitMs;
+      onBreakerFailure({ ...policy, failures: 1, openMs }, CLOSED, false, 1, random).waitMs;
     expect([waitAt(0, 1_000), waitAt(0.999_999, 1_000), waitAt(0.999_999, 10_000)]).toEqual([800, 1_200, 10_000]);
   });
 
   test("after the ack of a probe the next waits begin anew", () => {
-    const again = onBreakerFailure(policy, onWaited(failing([1, 2, 3])), 10, 10, RANDOM);
-    const closed = onBreakerSuccess(onWaited(again), 20);
+    const again = onBreakerFailure(policy, onWaited(failing([1, 2, 3])), true, 10, RANDOM);
+    const closed = onBreakerSuccess(onWaited(again), true);
     expect([closed.phase, failing([21, 22, 23], closed).waitMs]).toEqual(["closed", 1_000]);
   });
 });
@@ -166,6 +167,56 @@ describe("a consumer with a breaker", () => {
     expect((await rheo.lag("orders", "g")).lag).toBe(0);
     expect(told.map(({ type }) => type)).toEqual(["breaker.opened", "breaker.half_opened", "breaker.closed"]);
     expect(told[0]).toMatchObject({ failures: 3, reason: "the bank is away" });
+    await stopFrozen(app, clock);
+  });
+
+  test("takes for its probe what was fetched before it opened, and came when it was half open", async () => {
+    const clock = new FrozenClock();
+    let fail = (_: Error): void => undefined;
+    const outage = new Promise<never>((_, no) => {
+      fail = no;
+    });
+    let arrive = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    let isHeld = false;
+    const fault: Fault = {
+      exchange: async (call, { fetch }) => {
+        if (fetch === null || seen.length < 2 || isHeld) return call();
+        isHeld = true;
+        await late;
+        return call();
+      },
+    };
+    const seen: unknown[] = [];
+    await using rheo = await openOrders({ clock, backend: faulty(memory(), fault), payloads: numbers(8) });
+    const app = await supervise({
+      rheo,
+      consumers: [
+        {
+          ...consumer,
+          concurrency: 2,
+          maxDemand: 2,
+          createGroup: NO_DELAY,
+          breaker: { failures: 1, openMs: 1_000, maxOpenMs: 1_000 },
+          handler: handler((event) => {
+            seen.push(event.payload);
+            if (event.payload === 1 && seen.length === 2) return outage;
+            return event.payload === 2 ? reject("not for us") : undefined;
+          }),
+        },
+      ],
+    });
+    const phase = (): unknown => app.children()[0]?.details.breaker;
+    await until("the next fetch is under way", () => isHeld);
+    fail(new Error("the bank is away"));
+    await until("it is open", () => phase() === "open");
+    await pass(clock, 1_300, 50);
+    expect(phase()).toBe("half_open");
+    arrive();
+    await pass(clock, 3_000, 50);
+    expect([phase(), (await rheo.lag("orders", "g")).lag]).toEqual(["closed", 0]);
     await stopFrozen(app, clock);
   });
 

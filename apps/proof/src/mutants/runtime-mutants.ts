@@ -148,9 +148,19 @@ export const runtimeMutants: readonly SourceMutant[] = [
     name: "breaker-never-closes",
     fault: "the ack of a probe does not close the breaker",
     file: `${RUNTIME}/group/breaker.js`,
-    find: `phase === "half_open" && leasedAtMs > openedAtMs`,
-    replace: `phase === "open" && leasedAtMs > openedAtMs`,
-    killer: test("breaker", "each probe that fails doubles the wait"),
+    find: `return isProbe ? CLOSED : breaker;`,
+    replace: `return breaker;`,
+    killer: test("breaker", "after the ack of a probe the next waits begin anew"),
+  },
+  {
+    name: "probe-known-by-its-fetch",
+    fault: "a probe that was fetched before the breaker opened is not known as one, and no other is let through",
+    file: `${RUNTIME}/group/admission.js`,
+    find: `this.#breaker.phase === "half_open")
+            this.#probe ??=`,
+    replace: `this.#breaker.phase === "half_open" && batch.fetchedAtMs > this.#breaker.openedAtMs)
+            this.#probe ??=`,
+    killer: test("breaker", "takes for its probe what was fetched before it opened"),
   },
   {
     name: "bucket-overflows",
@@ -172,9 +182,9 @@ export const runtimeMutants: readonly SourceMutant[] = [
     name: "rejected-probe-says-nothing",
     fault: "after a probe that was rejected no other is let through",
     file: `${RUNTIME}/group/admission.js`,
-    find: `batch.fetchedAtMs > this.#breaker.openedAtMs)
+    find: `if (this.#isProbe(batch, index))
             this.#endProbe();`,
-    replace: `batch.fetchedAtMs < this.#breaker.openedAtMs)
+    replace: `if (!this.#isProbe(batch, index))
             this.#endProbe();`,
     killer: gap("a probe that is rejected makes way for another"),
   },

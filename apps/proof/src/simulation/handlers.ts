@@ -135,6 +135,7 @@ export class Handlers {
     if (other.place === run.place && other.token === run.token)
       this.#watch.fault(`two handlers of ${plan.name} work on ${run.place} under token ${run.token}`);
     // a batch is one call for several of its lane
+    if (this.#watch.groups.get(plan.name)?.reopenedBetween(run.partition, run.token, other.token) === true) return;
     if (plan.batch === null && run.lane !== null && other.lane === run.lane && other.sequence < run.sequence)
       this.#watch.fault(`a handler of ${plan.name} begins ${run.place} while another works on ${other.place} of its lane (G9)`);
   }

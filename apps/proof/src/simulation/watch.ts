@@ -150,6 +150,10 @@ export class GroupWatch {
   readonly #watch: Watch;
   readonly #counts: Counts;
   readonly #seen = new Set<string>();
+  /** Times that something was re-opened. */
+  #reopenings = 0;
+  /** What they were when a token was given, by partition and token. */
+  readonly #reopeningsAt = new Map<string, number>();
 
   constructor(plan: GroupPlan, watch: Watch, now: () => number, counts: Counts) {
     this.plan = plan;
@@ -165,6 +169,7 @@ export class GroupWatch {
     this.#counts.deadLetters += answer.died.length + answer.settled.flat().filter(({ state }) => state === "dead").length;
     if (request.fetch === null) return;
     this.#checkOrder(answer, request.fetch.runLimit);
+    for (const { partition, token } of answer.grants) this.#reopeningsAt.set(`${partition}/${token}`, this.#reopenings);
     for (const { partition, events } of answer.grants) for (const { sequence } of events) this.#deliver(partition, sequence);
   }
 
@@ -176,7 +181,17 @@ export class GroupWatch {
   }
 
   reopen(isReopened: (partition: number, sequence: number) => boolean): void {
+    this.#reopenings += 1;
     this.witness.reopen((partition, sequence) => sequence >= (this.first[partition] ?? 1) && isReopened(partition, sequence));
+  }
+
+  /**
+   * Whether something was re-opened after one lease was given and before another was. What it re-opened behind the first waits until that has run
+   * out; if it is renewed after all, both are live for a while (G9).
+   */
+  reopenedBetween(partition: number, token: number, later: number): boolean {
+    const [before, after] = [token, later].map((one) => this.#reopeningsAt.get(`${partition}/${one}`) ?? 0);
+    return (before ?? 0) < (after ?? 0);
   }
 
   /** Whether an event is for this group. */

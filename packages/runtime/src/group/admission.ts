@@ -33,8 +33,10 @@ export class Admission {
   readonly #limit: RateLimit | null;
   #breaker = CLOSED;
   #bucket: TokenBucket;
-  /** A probe was let through, and nothing has been heard of it. */
+  /** There is a place for a probe, and it is taken. */
   #isProbing = false;
+  /** What took it, once that is known. */
+  #probe: { readonly batch: Batch; readonly index: number } | null = null;
   /** By partition and sequence. */
   readonly #failedProbes = new Set<string>();
   /** When the current row of openings began. */
@@ -91,6 +93,11 @@ export class Admission {
     return 0;
   }
 
+  /** To be told of whatever is started, before it runs: while the breaker is half open it is the probe, whenever it was fetched. */
+  letThrough(batch: Batch, index: number): void {
+    if (this.#breaker.phase === "half_open") this.#probe ??= { batch, index };
+  }
+
   /** So many of those reserved were started. */
   started(count: number, reserved: number): void {
     this.#giveTokens(reserved - count);
@@ -101,17 +108,17 @@ export class Admission {
   }
 
   /** One that counted as started was not begun after all. */
-  returned(batch: Batch): void {
+  returned(batch: Batch, index: number): void {
     this.#giveTokens(1);
-    this.answered(batch);
+    this.answered(batch, index);
   }
 
   /** An ack. */
-  succeeded(batch: Batch): void {
+  succeeded(batch: Batch, index: number): void {
     const before = this.#breaker;
-    this.#breaker = onSuccess(before, batch.fetchedAtMs);
+    this.#breaker = onSuccess(before, this.#isProbe(batch, index));
     if (before.phase === "closed" || this.#breaker.phase !== "closed") return;
-    this.#isProbing = false;
+    this.#forgetProbe();
     this.#failedProbes.clear();
     const openMs = Math.round(this.#monotonic() - this.#closedUntilMs);
     this.#host.internals.emit("breaker.closed", { ...this.#names(), openMs });
@@ -123,7 +130,7 @@ export class Admission {
     if (this.#policy === null) return true;
     const before = this.#breaker;
     const { random } = this.#host.internals;
-    this.#breaker = onFailure(this.#policy, before, batch.fetchedAtMs, this.#monotonic(), random());
+    this.#breaker = onFailure(this.#policy, before, this.#isProbe(batch, index), this.#monotonic(), random());
     if (this.#breaker.phase === "open" && this.#breaker !== before) {
       if (before.phase === "half_open") this.#remember(placeOf(batch, index));
       this.#opened(before, reason);
@@ -132,8 +139,8 @@ export class Admission {
   }
 
   /** An end that says nothing of what the breaker guards: rejected for good, released by its handler, its lease lost. */
-  answered(batch: Batch): void {
-    if (this.#breaker.phase === "half_open" && batch.fetchedAtMs > this.#breaker.openedAtMs) this.#endProbe();
+  answered(batch: Batch, index: number): void {
+    if (this.#isProbe(batch, index)) this.#endProbe();
   }
 
   /** Whether this one is not to be the next probe, because it was one and failed. */
@@ -166,7 +173,7 @@ export class Admission {
 
   #opened(before: Breaker, reason: string): void {
     const { waitMs: nextInMs } = this.#breaker;
-    this.#isProbing = false;
+    this.#forgetProbe();
     if (before.openings === 0) this.#closedUntilMs = this.#monotonic();
     const failures = (this.#policy?.failures ?? 0) + before.openings;
     this.#host.internals.emit("breaker.opened", { ...this.#names(), failures, nextInMs, reason });
@@ -184,8 +191,17 @@ export class Admission {
   /** Nothing was learned from it: another may go. */
   #endProbe(): void {
     if (!this.#isProbing) return;
-    this.#isProbing = false;
+    this.#forgetProbe();
     this.#host.onRation(this.ration, false);
+  }
+
+  #isProbe(batch: Batch, index: number): boolean {
+    return this.#probe !== null && this.#probe.batch === batch && this.#probe.index === index;
+  }
+
+  #forgetProbe(): void {
+    this.#isProbing = false;
+    this.#probe = null;
   }
 
   #remember(place: string): void {

@@ -38,21 +38,15 @@ const JITTER = 0.2;
 /** Doublings after which the wait is certainly at its cap. */
 const MAX_DOUBLINGS = 32;
 
-/** @param leasedAtMs - when what was acked had been fetched: before the opening, it says nothing about now */
-export const onSuccess = (breaker: Breaker, leasedAtMs: number): Breaker => {
+/** @param isProbe - it was let through while the breaker was half open; what was started before says nothing about now */
+export const onSuccess = (breaker: Breaker, isProbe: boolean): Breaker => {
   if (breaker.phase === "closed") return breaker.failuresMs.length === 0 ? breaker : CLOSED;
-  return isProbe(breaker, leasedAtMs) ? CLOSED : breaker;
+  return isProbe ? CLOSED : breaker;
 };
 
 /** @param random - in [0, 1) */
-export const onFailure = (
-  policy: BreakerPolicy,
-  breaker: Breaker,
-  leasedAtMs: number,
-  nowMs: number,
-  random: number,
-): Breaker => {
-  if (breaker.phase !== "closed") return isProbe(breaker, leasedAtMs) ? opened(policy, breaker, nowMs, random) : breaker;
+export const onFailure = (policy: BreakerPolicy, breaker: Breaker, isProbe: boolean, nowMs: number, random: number): Breaker => {
+  if (breaker.phase !== "closed") return isProbe ? opened(policy, breaker, nowMs, random) : breaker;
   const { failures, withinMs } = policy;
   const counting = breaker.failuresMs.filter((atMs) => withinMs === null || nowMs - atMs < withinMs);
   const failuresMs = [...counting, nowMs];
@@ -61,8 +55,6 @@ export const onFailure = (
 
 /** The wait is over. */
 export const onWaited = (breaker: Breaker): Breaker => (breaker.phase === "open" ? { ...breaker, phase: "half_open" } : breaker);
-
-const isProbe = ({ phase, openedAtMs }: Breaker, leasedAtMs: number): boolean => phase === "half_open" && leasedAtMs > openedAtMs;
 
 const opened = ({ openMs, maxOpenMs }: BreakerPolicy, { openings }: Breaker, nowMs: number, random: number): Breaker => {
   const grown = Math.min(openMs * 2 ** Math.min(openings, MAX_DOUBLINGS), maxOpenMs / (1 + JITTER));

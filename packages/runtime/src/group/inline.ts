@@ -143,18 +143,20 @@ export class InlineRunner implements Runner {
       fresh = batch;
       started += 1;
       const beganAtMs = isTimed ? this.#monotonic() : null;
-      const outcome = this.#startOne(batch, ledger.take(batch), beganAtMs);
+      const index = ledger.take(batch);
+      admission?.letThrough(batch, index);
+      const outcome = this.#startOne(batch, index, beganAtMs);
       if (beganAtMs !== null && outcome !== PENDING) {
         const kind = typeof outcome === "object" ? outcome.kind : "ack";
-        times.add(batch, batch.next - 1, kind, beganAtMs, this.#monotonic() - beganAtMs);
+        times.add(batch, index, kind, beganAtMs, this.#monotonic() - beganAtMs);
       }
       if (outcome === SETTLED) ended += 1;
       else if (outcome === DROPPED) {
         ended += 1;
         dropped += 1;
       } else if (outcome !== PENDING) {
-        if (ended > told) admission?.succeeded(batch); // those before it, so that failures are counted in a row
-        if (!settleOutcome(this.#host, batch, batch.next - 1, outcome)) dropped += 1;
+        if (ended > told) admission?.succeeded(batch, index); // those before it, so that failures are counted in a row
+        if (!settleOutcome(this.#host, batch, index, outcome)) dropped += 1;
         ended += 1;
         told = ended;
         if (admission?.isClosed === false) break;
@@ -168,7 +170,7 @@ export class InlineRunner implements Runner {
       if (nowMs - this.#burstStartMs >= BURST_MS) break;
     }
     if (admission !== null) {
-      if (ended > told && fresh !== null) admission.succeeded(fresh);
+      if (ended > told && fresh !== null) admission.succeeded(fresh, fresh.next - 1);
       admission.started(started, allowed);
     }
     times.flush();

@@ -115,13 +115,13 @@ export const settleOutcome = (
 ): boolean => {
   const { admission, ledger } = host;
   if (outcome.kind === "ack") {
-    admission?.succeeded(batch);
+    admission?.succeeded(batch, index);
     return ledger.finish(batch, index, null);
   }
   const isOurs = batch.states[index] === RUNNING;
   if (isOurs) tellFailure(host, batch, index, outcome);
   if (admission !== null) {
-    if (!isOurs || outcome.kind !== "retry") admission.answered(batch);
+    if (!isOurs || outcome.kind !== "retry") admission.answered(batch, index);
     else if (!admission.failed(batch, index, outcome.reason) && !mustCharge) return ledger.finish(batch, index, RELEASE);
   }
   return ledger.finish(batch, index, host.resolve(outcome, batch.attempt));

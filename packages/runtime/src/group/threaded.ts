@@ -214,6 +214,7 @@ export class ThreadRunner implements Runner, Feeder {
     const limit = Math.min(ledger.unstarted, wanted);
     const allowed = admission === null ? limit : admission.reserve(limit);
     const places = ledger.takeMany(allowed);
+    for (const { batch, index } of places.slice(0, 1)) admission?.letThrough(batch, index);
     admission?.started(places.length, allowed);
     return { places, batches: null };
   }
@@ -238,8 +239,9 @@ export class ThreadRunner implements Runner, Feeder {
     if (admission !== null && admission.reserve(1) === 0) return false;
     const suspect = this.#suspects.shift();
     if (suspect === undefined) return false;
-    admission?.started(1, 1);
     const { batch, index } = suspect.place;
+    admission?.letThrough(batch, index);
+    admission?.started(1, 1);
     if (batch.states[index] === LOST) this.#returnAll([suspect.place]);
     else this.#open({ places: [suspect.place], batches: this.#batcher === null ? null : [1] }, 1, suspect);
     return true;
@@ -367,7 +369,7 @@ export class ThreadRunner implements Runner, Feeder {
   #died(session: Session, threadId: number, reason: string): void {
     const { running, queued } = leftoversOf(session);
     const { guilty, suspects, innocent, released } = judge(session, running, this.#isRun);
-    // while the breaker is open nothing fetched before may start: it would pass for the probe, and teach nothing
+    // while the breaker is not closed nothing but a probe is to start
     const [tried, returned] = this.#host.admission?.isClosed === false ? [[], suspects] : [suspects, []];
     this.#suspects.push(...tried.map(({ slice, index }) => ({ place: slice.placeAt(index), call: slice.callAt(index) })));
     for (const at of guilty) this.#charge(session, at, reason);
@@ -433,7 +435,7 @@ export class ThreadRunner implements Runner, Feeder {
   }
 
   #giveBack({ batch, index }: Place): boolean {
-    this.#host.admission?.returned(batch);
+    this.#host.admission?.returned(batch, index);
     return this.#host.ledger.giveBack(batch, index);
   }
 
