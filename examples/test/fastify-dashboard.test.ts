@@ -75,11 +75,12 @@ describe("orders", () => {
 
   test("what a killed server had taken is worked on by the next", async () => {
     const first = await serve();
+    await using rheo = await Rheo.open(store);
+    await rheo.updateGroup("orders", "receipts", { leaseMs: 2_000 });
     for (let n = 1; n <= 20; n++) await first.post(order(), { "idempotency-key": `order-${n}` });
     first.program.signal("SIGKILL");
     await first.program.code;
     await serve();
-    await using rheo = await Rheo.open(store);
     await rheo.whenCaughtUp("orders", "receipts");
     expect(await rheo.groupInfo("orders", "receipts")).toMatchObject({ lag: 0, deadLetters: 0 });
   });
