@@ -172,7 +172,7 @@ describe("a consumer with a breaker", () => {
 
   test("takes for its probe what was fetched before it opened, and came when it was half open", async () => {
     const clock = new FrozenClock();
-    let fail = (_: Error): void => undefined;
+    let fail: (cause: Error) => void = () => undefined;
     const outage = new Promise<never>((_, no) => {
       fail = no;
     });
