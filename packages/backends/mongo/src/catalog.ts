@@ -62,9 +62,14 @@ export const findGroup = async (unit: Unit, stream: string, name: string): Promi
 /** @throws stream_not_found, group_not_found */
 export const requireGroup = async (unit: Unit, stream: string, name: string): Promise<StoredGroup> => {
   const found = await findGroup(unit, stream, name);
-  if (found === null) throw groupNotFound(stream, name);
+  if (found === null)
+    throw (await whyMissing(unit, stream)) === "stream_not_found" ? streamNotFound(stream) : groupNotFound(stream, name);
   return found;
 };
+
+/** Of a group that is not there: its stream may have been deleted, and the group with it, since the stream was looked up (G5). */
+export const whyMissing = async (unit: Unit, stream: string): Promise<"stream_not_found" | "group_not_found"> =>
+  (await findStream(unit, stream)) === null ? "stream_not_found" : "group_not_found";
 
 /** By name. */
 export const groupsOf = async (unit: Unit, stream: StoredStream, page?: NamePage): Promise<StoredGroup[]> => {

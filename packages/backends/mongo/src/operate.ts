@@ -4,7 +4,7 @@
  */
 import { RheoError } from "@rheo/core";
 import { groupNotFound, streamNotFound } from "@rheo/core/internal";
-import { findGroup, type StoredGroup } from "./catalog.ts";
+import { findGroup, type StoredGroup, whyMissing } from "./catalog.ts";
 import { groupId } from "./ids.ts";
 import { flush } from "./records/flush.ts";
 import type { GroupRecords } from "./records/group-records.ts";
@@ -55,9 +55,10 @@ export const findRecords = async (
     groups.forget(stream, name);
   }
   const found = await lookUp(unit, stream, name);
-  if (typeof found === "string") return found;
-  groups.put(stream, name, found);
-  return (await loadGroup(unit, found)) ?? "group_not_found";
+  if (found === "stream_not_found") return found;
+  if (found !== "group_not_found") groups.put(stream, name, found);
+  const records = found === "group_not_found" ? null : await loadGroup(unit, found);
+  return records ?? whyMissing(unit, stream);
 };
 
 const lookUp = async (
