@@ -4,6 +4,8 @@
  * a pause is noticed sooner than looking could.
  */
 import { type FSWatcher, watch } from "node:fs";
+import type { Clock, Timer } from "@rheo/core";
+import { systemClock } from "@rheo/core/internal";
 
 export interface LookoutOptions {
   /** A value that changes with each commit of another connection; undefined while it cannot be known. It may throw. */
@@ -11,12 +13,13 @@ export interface LookoutOptions {
   /** The file that each commit writes to; null when there is none. */
   readonly file: () => string | null;
   readonly changed: () => void;
-  /** Between looks of a quiet file, in ms: for file systems that do not tell of what others write. */
-  readonly rarelyMs?: number;
+  /** Default: the host's. */
+  readonly clock?: Clock;
 }
 
 /** Between looks, in ms: one read of shared memory. */
 const OFTEN_MS = 20;
+/** Of a quiet file: for file systems that do not tell of what others write. */
 const RARELY_MS = 200;
 /** After so many looks that found nothing, a second, it is quiet. */
 const QUIET_LOOKS = 50;
@@ -27,19 +30,19 @@ export class Lookout {
   readonly #look: () => unknown;
   readonly #file: () => string | null;
   readonly #changed: () => void;
-  readonly #rarelyMs: number;
+  readonly #clock: Clock;
   #seen: unknown = undefined;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
   #watcher: FSWatcher | null = null;
   #waitMs = OFTEN_MS;
   /** Looks since something was there. */
   #idleLooks = 0;
 
-  constructor({ look, file, changed, rarelyMs = RARELY_MS }: LookoutOptions) {
+  constructor({ look, file, changed, clock = systemClock }: LookoutOptions) {
     this.#look = look;
     this.#file = file;
     this.#changed = changed;
-    this.#rarelyMs = rarelyMs;
+    this.#clock = clock;
   }
 
   /** Idempotent. */
@@ -50,7 +53,7 @@ export class Lookout {
   }
 
   stop(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = null;
     this.#unwatch();
   }
@@ -69,15 +72,13 @@ export class Lookout {
   }
 
   #arm(waitMs: number): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#tick(), waitMs);
-    this.#timer.unref();
+    this.#timer?.cancel();
+    this.#timer = this.#clock.schedule(waitMs, () => this.#tick(), { keepAlive: false });
   }
 
   #tick(): void {
     // armed before, since whoever is told may stop it
-    if (this.#watcher !== null) this.#arm(this.#rarelyMs);
-    else this.#arm(this.#nextWaitMs());
+    this.#arm(this.#watcher === null ? this.#nextWaitMs() : RARELY_MS);
     const seen = this.#glance();
     if (seen === undefined || seen === this.#seen) return this.#foundNothing();
     const isFirst = this.#seen === undefined;

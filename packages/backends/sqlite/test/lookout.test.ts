@@ -1,19 +1,24 @@
-import { appendFileSync, rmSync, writeFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { appendFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { FrozenClock } from "@rheo/core";
 import { afterEach, describe, expect, test } from "vitest";
 import { Lookout } from "../src/lookout.ts";
 import { temporaryFile } from "./fixtures/temporary.ts";
 
-const NEVER_MS = 3_600_000;
+/** Between looks while there are commits, and once there are none; and more than it takes to become quiet. */
+const OFTEN_MS = 20;
+const RARELY_MS = 200;
+const PAUSE_MS = 1_100;
+
 const started: Lookout[] = [];
 afterEach(() => {
   for (const lookout of started.splice(0)) lookout.stop();
 });
 
 /** A file whose version is told apart from its content. */
-const watched = (rarelyMs: number, file: string | null = temporaryFile()) => {
+const watched = (file: string | null = temporaryFile()) => {
   if (file !== null) writeFileSync(file, "");
-  const seen = { version: 1, looks: 0, changes: 0, file };
+  const clock = new FrozenClock();
+  const seen = { version: 1, looks: 0, changes: 0 };
   const lookout = new Lookout({
     look: () => {
       seen.looks += 1;
@@ -23,86 +28,103 @@ const watched = (rarelyMs: number, file: string | null = temporaryFile()) => {
     changed: () => {
       seen.changes += 1;
     },
-    rarelyMs,
+    clock,
   });
   started.push(lookout);
   lookout.start();
-  return { seen, lookout };
+  return { seen, lookout, clock, file: file ?? "" };
 };
 
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await sleep(1);
-};
-
-/** Resolves once no look comes any more. Timers of one loop fire in order, so that looks cannot merely be late. */
-const quiet = async (seen: { readonly looks: number }): Promise<void> => {
-  for (let looks = -1; looks !== seen.looks; await sleep(300)) looks = seen.looks;
+/** Writes, and resolves once the file system has told everybody. */
+const write = async (file: string): Promise<void> => {
+  const told = new Promise<void>((resolve) => {
+    const watcher = watch(file, () => {
+      watcher.close();
+      resolve();
+    });
+  });
+  appendFileSync(file, "a commit");
+  await told;
+  await new Promise((resolve) => setImmediate(resolve));
 };
 
 describe("a file that others write to", () => {
-  test("is looked at often, and told of once for each change that was seen", async () => {
-    const { seen } = watched(NEVER_MS);
+  test("is looked at often, and told of once for each change that was seen", () => {
+    const { seen, clock } = watched();
     for (let changes = 1; changes <= 3; changes++) {
       seen.version += 1;
-      await until(() => seen.changes === changes);
+      clock.advance(OFTEN_MS);
+      expect(seen.changes).toBe(changes);
     }
-    await sleep(100);
+    clock.advance(100);
     expect(seen.changes).toBe(3);
   });
 
-  test("is not looked at once it is quiet; a write to it is noticed all the same, and looks come often again", async () => {
-    const { seen } = watched(NEVER_MS);
-    await quiet(seen);
-    if (seen.file !== null) appendFileSync(seen.file, "a commit");
+  test("is looked at rarely once it is quiet; a write to it is noticed all the same, and looks come often again", async () => {
+    const { seen, clock, file } = watched();
+    clock.advance(PAUSE_MS);
+    const { looks } = seen;
+    clock.advance(5 * RARELY_MS);
+    expect(seen.looks - looks).toBe(5);
+    await write(file);
     seen.version += 1;
-    await until(() => seen.changes === 1);
+    clock.advance(1);
+    expect(seen.changes).toBe(1);
     seen.version += 1; // nothing is written: only looking can find it
-    await until(() => seen.changes === 2);
+    clock.advance(OFTEN_MS);
+    expect(seen.changes).toBe(2);
   });
 
   test("is noticed when the change comes after the write, as that of a commit does", async () => {
-    const { seen } = watched(NEVER_MS);
-    await quiet(seen);
+    const { seen, clock, file } = watched();
+    clock.advance(PAUSE_MS);
     const { looks } = seen;
-    if (seen.file !== null) appendFileSync(seen.file, "the pages");
-    await until(() => seen.looks > looks + 2);
+    await write(file);
+    clock.advance(3);
+    expect([seen.looks - looks, seen.changes]).toEqual([2, 0]);
     seen.version += 1;
-    await until(() => seen.changes === 1);
+    clock.advance(OFTEN_MS);
+    expect(seen.changes).toBe(1);
   });
 
-  test("is looked at now and then where nobody tells of writes", async () => {
-    const { seen } = watched(50);
-    await until(() => seen.looks > 60);
+  test("is looked at now and then where nobody tells of writes", () => {
+    const { seen, clock } = watched();
+    clock.advance(PAUSE_MS);
     seen.version += 1;
-    await until(() => seen.changes === 1);
+    clock.advance(RARELY_MS);
+    expect(seen.changes).toBe(1);
   });
 
   test.for([
     ["is not there", temporaryFile()],
     ["is none", null],
-  ] as const)("that %s is looked at often", async ([, file]) => {
-    const { seen } = watched(NEVER_MS, file);
+  ] as const)("that %s is looked at often", ([, file]) => {
+    const { seen, clock } = watched(file);
     if (file !== null) rmSync(file);
-    await until(() => seen.looks > 60);
+    clock.advance(PAUSE_MS);
     seen.version += 1;
-    await until(() => seen.changes === 1);
+    clock.advance(OFTEN_MS);
+    expect(seen.changes).toBe(1);
   });
 });
 
-test("once stopped it looks no more; started again it tells of what comes then", async () => {
-  const { seen, lookout } = watched(50);
+test("once stopped it looks no more; started again it tells of what comes then", () => {
+  const { seen, lookout, clock } = watched();
   lookout.stop();
-  const looks = seen.looks;
+  const { looks } = seen;
   seen.version += 1;
-  await sleep(100);
+  clock.advance(PAUSE_MS);
   expect(seen.looks).toBe(looks);
   lookout.start();
   seen.version += 1;
-  await until(() => seen.changes === 1);
+  clock.advance(OFTEN_MS);
+  expect(seen.changes).toBe(1);
 });
 
-test("whoever is told may stop it", async () => {
+test("whoever is told may stop it", () => {
+  const clock = new FrozenClock();
   let version = 1;
+  let told = 0;
   const lookout: Lookout = new Lookout({
     look: () => version,
     file: () => null,
@@ -110,12 +132,12 @@ test("whoever is told may stop it", async () => {
       lookout.stop();
       told += 1;
     },
+    clock,
   });
-  let told = 0;
   lookout.start();
   version += 1;
-  await until(() => told === 1);
+  clock.advance(OFTEN_MS);
   version += 1;
-  await sleep(100);
+  clock.advance(PAUSE_MS);
   expect(told).toBe(1);
 });
