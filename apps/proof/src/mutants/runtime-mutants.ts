@@ -158,7 +158,7 @@ export const runtimeMutants: readonly SourceMutant[] = [
     file: `${RUNTIME}/group/admission.js`,
     find: `this.#breaker.phase === "half_open")
             this.#probe ??=`,
-    replace: `this.#breaker.phase === "half_open" && batch.fetchedAtMs > this.#breaker.openedAtMs)
+    replace: `this.#breaker.phase === "half_open" && first.batch.fetchedAtMs > this.#breaker.openedAtMs)
             this.#probe ??=`,
     killer: test("breaker", "takes for its probe what was fetched before it opened"),
   },

@@ -1,5 +1,5 @@
 /** Streams, partitions and groups as they are stored, by name. */
-import type { GroupRecord, NamePage, ResolvedGroupOptions, StreamRecord } from "@rheo/core";
+import type { GroupRecord, NamePage, ResolvedGroupOptions, RheoError, StreamRecord } from "@rheo/core";
 import { groupNotFound, type PartitionState, type StoredStream, streamNotFound } from "@rheo/core/internal";
 import type { GroupDocument, PartitionDocument, StreamDocument } from "./documents.ts";
 import { groupId, groupsRange, partitionId } from "./ids.ts";
@@ -62,14 +62,19 @@ export const findGroup = async (unit: Unit, stream: string, name: string): Promi
 /** @throws stream_not_found, group_not_found */
 export const requireGroup = async (unit: Unit, stream: string, name: string): Promise<StoredGroup> => {
   const found = await findGroup(unit, stream, name);
-  if (found === null)
-    throw (await whyMissing(unit, stream)) === "stream_not_found" ? streamNotFound(stream) : groupNotFound(stream, name);
+  if (found === null) throw missingError(await whyMissing(unit, stream), stream, name);
   return found;
 };
 
 /** Of a group that is not there: its stream may have been deleted, and the group with it, since the stream was looked up (G5). */
-export const whyMissing = async (unit: Unit, stream: string): Promise<"stream_not_found" | "group_not_found"> =>
+export const whyMissing = async (unit: Unit, stream: string): Promise<Missed> =>
   (await findStream(unit, stream)) === null ? "stream_not_found" : "group_not_found";
+
+/** What is not there of a group and its stream. */
+export type Missed = "stream_not_found" | "group_not_found";
+
+export const missingError = (what: Missed, stream: string, group: string): RheoError =>
+  what === "stream_not_found" ? streamNotFound(stream) : groupNotFound(stream, group);
 
 /** By name. */
 export const groupsOf = async (unit: Unit, stream: StoredStream, page?: NamePage): Promise<StoredGroup[]> => {

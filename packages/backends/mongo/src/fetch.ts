@@ -1,5 +1,6 @@
 import type { ExchangeAnswer, ExchangeRequest, FetchRequest } from "@rheo/core";
-import { groupNotFound, progress, streamNotFound } from "@rheo/core/internal";
+import { progress } from "@rheo/core/internal";
+import { type Missed, missingError } from "./catalog.ts";
 import { isConflict, isNetwork } from "./errors.ts";
 import { compute, findRecords } from "./operate.ts";
 import { flush } from "./records/flush.ts";
@@ -99,12 +100,9 @@ const computeInto = async (seen: Seen, unit: Unit, records: GroupRecords, reques
   return answer;
 };
 
-const missing = (
-  { stream, group, settlements, fetch }: ExchangeRequest,
-  what: "stream_not_found" | "group_not_found",
-): ExchangeAnswer => {
+const missing = ({ stream, group, settlements, fetch }: ExchangeRequest, what: Missed): ExchangeAnswer => {
   if (fetch === null) return { ...EMPTY, settled: progress.allGone(settlements) };
-  throw what === "stream_not_found" ? streamNotFound(stream) : groupNotFound(stream, group);
+  throw missingError(what, stream, group);
 };
 
 const work =

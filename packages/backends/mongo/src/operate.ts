@@ -3,8 +3,7 @@
  * begins again from the start; what it changes is written in one transaction, if nobody has changed the same before.
  */
 import { RheoError } from "@rheo/core";
-import { groupNotFound, streamNotFound } from "@rheo/core/internal";
-import { findGroup, type StoredGroup, whyMissing } from "./catalog.ts";
+import { findGroup, type Missed, missingError, type StoredGroup, whyMissing } from "./catalog.ts";
 import { groupId } from "./ids.ts";
 import { flush } from "./records/flush.ts";
 import type { GroupRecords } from "./records/group-records.ts";
@@ -36,17 +35,12 @@ export const compute = async <Result>(unit: Unit, records: GroupRecords, work: W
 /** The records of a group; what is missing is thrown. @throws stream_not_found, group_not_found */
 export const requireRecords = async (unit: Unit, stream: string, name: string): Promise<GroupRecords> => {
   const records = await findRecords(unit, stream, name);
-  if (records === "stream_not_found") throw streamNotFound(stream);
-  if (records === "group_not_found") throw groupNotFound(stream, name);
+  if (typeof records === "string") throw missingError(records, stream, name);
   return records;
 };
 
 /** The same, where it is no error that they are missing. */
-export const findRecords = async (
-  unit: Unit,
-  stream: string,
-  name: string,
-): Promise<GroupRecords | "stream_not_found" | "group_not_found"> => {
+export const findRecords = async (unit: Unit, stream: string, name: string): Promise<GroupRecords | Missed> => {
   const { groups } = unit.store.memory;
   const known = groups.get(stream, name);
   if (known !== undefined) {
@@ -61,11 +55,7 @@ export const findRecords = async (
   return records ?? whyMissing(unit, stream);
 };
 
-const lookUp = async (
-  unit: Unit,
-  stream: string,
-  name: string,
-): Promise<StoredGroup | "stream_not_found" | "group_not_found"> => {
+const lookUp = async (unit: Unit, stream: string, name: string): Promise<StoredGroup | Missed> => {
   try {
     return (await findGroup(unit, stream, name)) ?? "group_not_found";
   } catch (error) {

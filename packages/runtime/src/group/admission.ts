@@ -8,7 +8,7 @@ import type { RheoInternals } from "@rheo/core/internal";
 import type { ConsumerDefinition } from "../consumer.ts";
 import { type Breaker, type BreakerPolicy, CLOSED, onFailure, onSuccess, onWaited } from "./breaker.ts";
 import { TARGET_MS } from "./demand.ts";
-import type { Batch } from "./ledger.ts";
+import type { Batch, Place } from "./ledger.ts";
 import { available, fullBucket, type RateLimit, refill, type TokenBucket, take, waitMs } from "./token-bucket.ts";
 
 export interface AdmissionHost {
@@ -36,7 +36,7 @@ export class Admission {
   /** There is a place for a probe, and it is taken. */
   #isProbing = false;
   /** What took it, once that is known. */
-  #probe: { readonly batch: Batch; readonly index: number } | null = null;
+  #probe: Place | null = null;
   /** By partition and sequence. */
   readonly #failedProbes = new Set<string>();
   /** When the current row of openings began. */
@@ -93,9 +93,9 @@ export class Admission {
     return 0;
   }
 
-  /** To be told of whatever is started, before it runs: while the breaker is half open it is the probe, whenever it was fetched. */
-  letThrough(batch: Batch, index: number): void {
-    if (this.#breaker.phase === "half_open") this.#probe ??= { batch, index };
+  /** To be told of what is started, of several the first, before it runs: while the breaker is half open it is the probe, whenever it was fetched. */
+  letThrough(first: Place | undefined): void {
+    if (this.#breaker.phase === "half_open") this.#probe ??= first ?? null;
   }
 
   /** So many of those reserved were started. */
@@ -196,7 +196,7 @@ export class Admission {
   }
 
   #isProbe(batch: Batch, index: number): boolean {
-    return this.#probe !== null && this.#probe.batch === batch && this.#probe.index === index;
+    return this.#probe?.batch === batch && this.#probe.index === index;
   }
 
   #forgetProbe(): void {

@@ -32,7 +32,7 @@ export class Batcher {
     const allowed = admission === null ? ready : admission.reserveAll(ready);
     if (allowed === 0) return [];
     const places = by === null ? ledger.takeMany(allowed) : this.#takeRun(allowed, by);
-    for (const { batch, index } of places.slice(0, 1)) admission?.letThrough(batch, index);
+    admission?.letThrough(places[0]);
     admission?.started(places.length, allowed);
     return places;
   }

@@ -144,7 +144,7 @@ export class InlineRunner implements Runner {
       started += 1;
       const beganAtMs = isTimed ? this.#monotonic() : null;
       const index = ledger.take(batch);
-      admission?.letThrough(batch, index);
+      admission?.letThrough({ batch, index });
       const outcome = this.#startOne(batch, index, beganAtMs);
       if (beganAtMs !== null && outcome !== PENDING) {
         const kind = typeof outcome === "object" ? outcome.kind : "ack";

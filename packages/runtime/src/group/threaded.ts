@@ -214,7 +214,7 @@ export class ThreadRunner implements Runner, Feeder {
     const limit = Math.min(ledger.unstarted, wanted);
     const allowed = admission === null ? limit : admission.reserve(limit);
     const places = ledger.takeMany(allowed);
-    for (const { batch, index } of places.slice(0, 1)) admission?.letThrough(batch, index);
+    admission?.letThrough(places[0]);
     admission?.started(places.length, allowed);
     return { places, batches: null };
   }
@@ -239,9 +239,9 @@ export class ThreadRunner implements Runner, Feeder {
     if (admission !== null && admission.reserve(1) === 0) return false;
     const suspect = this.#suspects.shift();
     if (suspect === undefined) return false;
-    const { batch, index } = suspect.place;
-    admission?.letThrough(batch, index);
+    admission?.letThrough(suspect.place);
     admission?.started(1, 1);
+    const { batch, index } = suspect.place;
     if (batch.states[index] === LOST) this.#returnAll([suspect.place]);
     else this.#open({ places: [suspect.place], batches: this.#batcher === null ? null : [1] }, 1, suspect);
     return true;
