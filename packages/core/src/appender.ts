@@ -15,9 +15,11 @@ import { normaliseMetadata, normalisePayload } from "./payload.ts";
 import { parsePartition } from "./query.ts";
 import { isStorable, utf8Bytes } from "./text.ts";
 
-/** A checked event that has no partition yet. */
+/** A checked event; its partition is found out later, and again should its stream be made anew meanwhile. */
 interface Draft extends Omit<NewEvent, "partition"> {
-  readonly partition: number | null;
+  partition: number;
+  /** As it was given. */
+  readonly wanted: number | null;
 }
 
 /**
@@ -25,6 +27,8 @@ interface Draft extends Omit<NewEvent, "partition"> {
  * waiting for one another in turn.
  */
 const SHARED_EVENTS = 1_000;
+/** Full writes under way at a time: while the store does one, the next is on its way, and its callers make the one after. */
+const WRITES_AHEAD = 2;
 
 interface WriteOptions {
   readonly transaction?: unknown;
@@ -45,10 +49,15 @@ export class Appender {
   readonly #nextId: IdSource;
   readonly #maxEventBytes: number;
   readonly #emit: Emit;
-  readonly #partitions = new Map<string, number>();
+  /** How many a stream has: asked for once, so that calls which wait for it go on in their order. */
+  readonly #partitions = new Map<string, Promise<number>>();
   readonly #spread = new Map<string, number>();
   #queue: Pending[] = [];
-  #isDraining = false;
+  /** Events of the calls that wait. */
+  #queued = 0;
+  /** Writes that have not been answered. */
+  #underWay = 0;
+  #isGathering = false;
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: { backend: Backend; clock: Clock; nextId: IdSource; maxEventBytes: number; emit: Emit }) {
@@ -82,7 +91,8 @@ export class Appender {
       throw tooLarge(`the event has ${bytes} bytes; the limit is ${this.#maxEventBytes} (maxEventBytes)`, { id });
     const expected = raw.expectedSequence;
     return {
-      partition:
+      partition: 0,
+      wanted:
         raw.partition === undefined || raw.partition === null
           ? null
           : parseNumber("partition", raw.partition, { min: 0, max: LIMITS.partitions - 1 }),
@@ -110,19 +120,26 @@ export class Appender {
     if (drafts.length === 0) return [];
     checkBatch(drafts);
     for (let tries = 1; ; tries++) {
-      const partitions = this.#partitions.get(stream) ?? (await this.#lookUp(stream));
+      const partitions = await this.partitionsOf(stream);
       throwIfAborted(options.signal);
       const events = this.#route(stream, drafts, partitions);
       const answer = await this.#write({ stream, partitions, events }, options.transaction);
       if (answer.kind !== "rerouted") return this.#answered(stream, events, answer);
       if (tries === MAX_TRIES) throw contradicts(stream);
-      this.#partitions.set(stream, answer.partitions);
+      this.#partitions.set(stream, Promise.resolve(answer.partitions));
     }
   }
 
   /** How many partitions a stream has; remembered. @throws stream_not_found */
-  async partitionsOf(stream: string): Promise<number> {
-    return this.#partitions.get(stream) ?? (await this.#lookUp(stream));
+  partitionsOf(stream: string): Promise<number> {
+    const known = this.#partitions.get(stream);
+    if (known !== undefined) return known;
+    const looking = this.#lookUp(stream);
+    this.#partitions.set(stream, looking);
+    looking.catch(() => {
+      if (this.#partitions.get(stream) === looking) this.#partitions.delete(stream);
+    });
+    return looking;
   }
 
   forget(stream: string): void {
@@ -137,18 +154,17 @@ export class Appender {
   async #lookUp(stream: string): Promise<number> {
     const record = await this.#backend.getStream(stream);
     if (record === null) throw streamNotFound(stream);
-    this.#partitions.set(stream, record.partitions);
     return record.partitions;
   }
 
-  #route(stream: string, drafts: readonly Draft[], partitions: number): NewEvent[] {
+  #route(stream: string, drafts: readonly Draft[], partitions: number): readonly NewEvent[] {
     let spread: number | null = null;
-    return drafts.map((draft, index) => {
-      if (draft.partition !== null) return { ...draft, partition: partitionAt(index, draft.partition, partitions) };
-      if (draft.key !== null) return { ...draft, partition: partitionOfKey(draft.key, partitions) };
-      spread ??= this.#nextSpread(stream, partitions);
-      return { ...draft, partition: spread };
-    });
+    for (const [index, draft] of drafts.entries()) {
+      if (draft.wanted !== null) draft.partition = partitionAt(index, draft.wanted, partitions);
+      else if (draft.key !== null) draft.partition = partitionOfKey(draft.key, partitions);
+      else draft.partition = spread ??= this.#nextSpread(stream, partitions);
+    }
+    return drafts;
   }
 
   /** Keyless events of one call go to one partition, calls take turns (L3). */
@@ -165,29 +181,36 @@ export class Appender {
     }
     return new Promise<AppendAnswer>((resolve, reject) => {
       this.#queue.push({ request, resolve, reject });
-      if (!this.#isDraining) void this.#drain();
+      this.#queued += request.events.length;
+      if (this.#isGathering) return;
+      this.#isGathering = true;
+      queueMicrotask(() => {
+        this.#isGathering = false; // calls of the same tick have joined
+        this.#send();
+      });
     });
   }
 
-  /** Writes what waits, one write at a time. Never rejects: each call gets its own answer or error. */
-  async #drain(): Promise<void> {
-    this.#isDraining = true;
-    await Promise.resolve(); // calls of the same tick join the first write
-    let answer: (() => void) | null = null;
-    while (this.#queue.length > 0) {
-      const writing = this.#writeBatch(this.#takeBatch());
-      if (answer !== null) {
-        // what callers do with their answers takes the thread: first the next write is to leave
-        await new Promise((resolve) => setImmediate(resolve));
-        answer();
-      }
-      answer = await writing;
-      if (this.#queue.length > 0) continue;
-      answer();
-      answer = null;
-      await Promise.resolve();
+  /** Writes what waits: as soon as nothing is under way; a full write also behind another, where the store keeps them in order. */
+  #send(): void {
+    while (this.#queue.length > 0 && this.#underWay < this.#mostUnderWay()) void this.#sendOne(this.#takeBatch());
+  }
+
+  #mostUnderWay(): number {
+    return this.#queued >= SHARED_EVENTS && this.#backend.capabilities.appendsInCallOrder ? WRITES_AHEAD : 1;
+  }
+
+  /** Never rejects: each call gets its own answer or error. */
+  async #sendOne(batch: readonly Pending[]): Promise<void> {
+    this.#underWay += 1;
+    const answer = await this.#writeBatch(batch);
+    this.#underWay -= 1;
+    if (this.#queue.length > 0) {
+      this.#send();
+      // what callers do with their answers takes the thread: first the next write is to leave
+      await new Promise((resolve) => setImmediate(resolve));
     }
-    this.#isDraining = false;
+    answer();
   }
 
   /** Gives what tells the callers. Never rejects. */
@@ -214,7 +237,9 @@ export class Appender {
       bytes += request.events.reduce((sum, event) => sum + event.bytes, 0);
       return index > 0 && (events > LIMITS.appendEvents || bytes > LIMITS.appendBytes);
     });
-    return this.#queue.splice(0, count === -1 ? this.#queue.length : count);
+    const batch = this.#queue.splice(0, count === -1 ? this.#queue.length : count);
+    this.#queued -= batch.reduce((sum, { request }) => sum + request.events.length, 0);
+    return batch;
   }
 
   #answered(stream: string, events: readonly NewEvent[], answer: Exclude<AppendAnswer, { kind: "rerouted" }>): Event[] {

@@ -14,6 +14,11 @@ export interface Capabilities {
    * process). Hints either way; polling is the truth.
    */
   readonly wakeups: "process" | "store";
+  /**
+   * Appends take effect in the order in which they are called, although their answers are not waited for. Off: each is called when the
+   * one before has been answered.
+   */
+  readonly appendsInCallOrder: boolean;
   /** The largest `maxEventBytes` this store takes, in bytes. */
   readonly maxEventBytes: number;
 }

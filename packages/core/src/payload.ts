@@ -37,12 +37,14 @@ type Path = (string | number)[];
 
 const normalise = (root: string, input: unknown): Normalised<Json> => {
   const path: Path = [root];
+  const walk: Walk = { above: [], made: [], left: LIMITS.maxEventBytes / 2 };
   const value = readable(
-    () => copy(input, path, { above: [], left: LIMITS.maxEventBytes / 2 }),
+    () => copy(input, path, walk),
     (cause) => unreadablePart(path, cause),
   );
   if (value === undefined) return fail(path, "undefined is not a JSON value; use null");
   const text = JSON.stringify(value);
+  for (const made of walk.made) Object.freeze(made); // not before: what is frozen takes JSON.stringify half as long again
   // JSON.stringify escapes U+0000 and lone surrogates, so that text without an escape needs no second look
   if (text.includes("\\u")) checkStrings(value, path);
   return { text, value };
@@ -61,9 +63,10 @@ const failureAt = (path: Path, problem: string, cause: unknown): RheoError => {
   return new RheoError("invalid_payload", `${bounded.toWellFormed()}: ${problem}.`, { path: bounded }, { cause });
 };
 
-/** `above`: the objects that contain a value, to find cycles. `left`: values that may still come, as each takes two bytes at least. */
+/** `above`: the objects that contain a value, to find cycles. `made`: all objects of the copy. `left`: values that may still come, as each takes two bytes at least. */
 interface Walk {
   readonly above: object[];
+  readonly made: object[];
   left: number;
 }
 
@@ -114,18 +117,20 @@ const copyObject = (value: object, path: Path, walk: Walk): Json => {
 
 const copyArray = (value: readonly unknown[], path: Path, walk: Walk): Json => {
   const items: Json[] = [];
+  walk.made.push(items);
   for (let index = 0; index < value.length; index++) {
     path.push(index);
     const item = copy(value[index], path, walk);
     items.push(item === undefined ? fail(path, "undefined inside an array; use null") : item);
     path.pop();
   }
-  return Object.freeze(items);
+  return items;
 };
 
 const copyRecord = (value: object, path: Path, walk: Walk): Json => {
   checkKind(value, path);
   const fields: Record<string, Json> = {};
+  walk.made.push(fields);
   for (const name of Object.keys(value)) {
     path.push(name);
     const item = copy((value as Readonly<Record<string, unknown>>)[name], path, walk); // an own name of it
@@ -135,7 +140,7 @@ const copyRecord = (value: object, path: Path, walk: Walk): Json => {
       Object.defineProperty(fields, name, { value: item, enumerable: true, configurable: true, writable: true });
     else fields[name] = item;
   }
-  return Object.freeze(fields);
+  return fields;
 };
 
 /** Built-ins that JSON.stringify turns into `{}` or a bare primitive. */

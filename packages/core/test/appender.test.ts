@@ -67,6 +67,41 @@ test("L5 · appends called one after the other without waiting keep their order,
   expect(writes.length).toBe(3);
 });
 
+/** How many writes of two such calls, made one after the other, a store is given before it has answered the first. */
+const underWay = async (size: number, appendsInCallOrder: boolean): Promise<number> => {
+  const backend = memory();
+  const capabilities = { ...backend.capabilities, appendsInCallOrder };
+  const append = backend.append.bind(backend);
+  let begun = 0;
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  const slow = Object.assign(backend, {
+    capabilities,
+    append: async (requests: readonly AppendRequest[]) => {
+      begun += 1;
+      await answered;
+      return append(requests);
+    },
+  });
+  await using rheo = await Rheo.open({ backend: slow, clock: new FrozenClock() });
+  await rheo.createStream("s", { partitions: 1 });
+  const events = Array.from({ length: size }, (_, payload) => ({ payload }));
+  const first = rheo.appendMany("s", events);
+  await new Promise((resolve) => setImmediate(resolve));
+  const others = [rheo.appendMany("s", events), rheo.appendMany("s", events)];
+  await new Promise((resolve) => setImmediate(resolve));
+  const seen = begun;
+  answer();
+  expect((await Promise.all([first, ...others])).flat()).toHaveLength(3 * size);
+  return seen;
+};
+
+test("L5 · a full write is sent behind another where the store keeps them in order, a small one waits for more", async () => {
+  expect(await underWay(1_000, true)).toBe(2);
+  expect(await underWay(1_000, false)).toBe(1);
+  expect(await underWay(400, true)).toBe(1);
+});
+
 test("L3 · an instance that remembers another partition count routes anew, so a key stays in one partition for all", async () => {
   const backend = memory();
   await using stale = await Rheo.open({ backend, clock: new FrozenClock() });

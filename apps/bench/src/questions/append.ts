@@ -2,7 +2,7 @@
 import type { EventInput } from "@rheo/core";
 import { internalsOf } from "@rheo/core/internal";
 import { STREAM } from "../backlog.ts";
-import { type Answerer, type Question, rate, type Sample, secondsOf } from "../question.ts";
+import { lasting, type Question, rate, secondsOf } from "../question.ts";
 import { sampleBatches } from "../sample.ts";
 import type { Opened } from "../systems.ts";
 
@@ -20,8 +20,10 @@ const LONGEST_MS = 1_500;
 
 type Append = (events: readonly EventInput[]) => Promise<unknown>;
 
-const measure = async (manner: Manner, answerer: Answerer, events: number, append: Append): Promise<Sample> => {
-  const { size, callers, isShared } = manner;
+const NAME = "append";
+
+/** Events per second. */
+const perSecond = async ({ size, callers }: Manner, events: number, append: Append): Promise<number> => {
   const calls = sampleBatches(Math.ceil(events / size) * size, size);
   const endMs = performance.now() + LONGEST_MS;
   let made = 0;
@@ -32,8 +34,7 @@ const measure = async (manner: Manner, answerer: Answerer, events: number, appen
     }
   };
   const seconds = await secondsOf(async () => void (await Promise.all(Array.from({ length: callers }, caller))));
-  const name = isShared ? "append" : "append, each call a write of its own";
-  return rate(name, answerer, made * size, seconds, { "per call": size, callers });
+  return (made * size) / seconds;
 };
 
 const together = ({ rheo }: Opened): Append => {
@@ -62,24 +63,31 @@ const apart = ({ rheo }: Opened): Append => {
 
 const question = (manner: Manner, isRare: boolean): Question => {
   const { size, callers, isShared } = manner;
+  const parameters = { "per call": size, callers };
   return {
     name: "append",
     title: `append ${size} per call, ${callers} callers${isShared ? "" : ", kept apart"}`,
     isRare,
     ask: async (system, { events }) => {
-      const opened = await system.open();
-      await opened.rheo.createStream(STREAM);
-      const sample = await measure(manner, system, events, (isShared ? together : apart)(opened));
-      await opened.close();
-      return [sample];
+      const name = isShared ? NAME : `${NAME}, each call a write of its own`;
+      const asked = async (some: number): Promise<number> => {
+        const opened = await system.open();
+        await opened.rheo.createStream(STREAM);
+        const measured = await perSecond(manner, some, (isShared ? together : apart)(opened));
+        await opened.close();
+        return measured;
+      };
+      return [rate(name, system, await lasting(events, asked), 1, parameters)];
     },
     ...(isShared
       ? {
           ofPeers: {
             asked: "append",
-            ask: async ({ peer, opened }, answerer, { events }) => [
-              await measure(manner, answerer, Math.min(events, peer.mostEvents ?? events), opened.enqueue),
-            ],
+            ask: async ({ peer, opened }, answerer, scale) => {
+              const events = Math.min(scale.events, peer.mostEvents ?? scale.events);
+              const asked = (some: number): Promise<number> => perSecond(manner, some, opened.enqueue);
+              return [rate(NAME, answerer, await lasting(events, asked), 1, parameters)];
+            },
           },
         }
       : {}),

@@ -6,5 +6,6 @@ export const capabilities: Capabilities = Object.freeze({
   distributed: false,
   transactions: false,
   wakeups: "process",
+  appendsInCallOrder: false,
   maxEventBytes: LIMITS.maxEventBytes,
 });

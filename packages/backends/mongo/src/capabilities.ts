@@ -10,5 +10,6 @@ export const capabilitiesOf = (notify: boolean): Capabilities =>
     distributed: true,
     transactions: true,
     wakeups: notify ? "store" : "process",
+    appendsInCallOrder: false,
     maxEventBytes: MAX_EVENT_BYTES,
   });

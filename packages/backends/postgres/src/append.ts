@@ -11,6 +11,7 @@ export const APPEND: Statement = {
     "$10::integer[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], string_to_array($17::text, E'\\x1e'), string_to_array($18::text, E'\\x1e'), $19::bigint, $20::text, $21::text)",
   writes: true,
   often: true,
+  inOrder: true,
 };
 
 /** What `append()` answers. */

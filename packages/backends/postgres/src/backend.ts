@@ -97,7 +97,7 @@ export class PostgresBackend implements Backend {
     this.#options = options;
     this.#random = random;
     this.#wake = new Wake((ids) => this.#notify(ids));
-    this.capabilities = capabilitiesOf(options.notify);
+    this.capabilities = capabilitiesOf(options.notify, options.pipelines);
   }
 
   async open(context: BackendContext): Promise<void> {

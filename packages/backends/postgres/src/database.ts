@@ -4,22 +4,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RheoError } from "@rheo/core";
 import { isOfName, isRefusal, isTransient, outcomeUnknown, unavailable } from "./errors.ts";
 import { inSchema } from "./identifiers.ts";
+import { Lane } from "./lane.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { type ClientLike, Connections, deadline } from "./pool.ts";
+import { type ClientLike, Connections } from "./pool.ts";
 
 /** A value as the server sends it: text. */
 type Cell = string | null;
 export type Row = readonly Cell[];
 export type Value = string | number | boolean | null | readonly number[];
 
-/**
- * A statement, with the schema written `@.`, and whether it writes: then a lost answer is not a failure. One that comes often is parsed
- * and planned once per connection, where connections are not shared.
- */
 export interface Statement {
+  /** With the schema written `@.`. */
   readonly text: string;
+  /** Then a lost answer is not a failure. */
   readonly writes: boolean;
+  /** Parsed and planned once per connection, where connections are not shared. */
   readonly often?: boolean;
+  /** Takes effect after those of its kind that were run before, answered or not; but one that conflicts and is tried again has lost its place. */
+  readonly inOrder?: boolean;
 }
 
 export const reading = (text: string): Statement => ({ text, writes: false });
@@ -37,6 +39,7 @@ const asText = { getTypeParser: () => (value: Cell) => value };
 export class Database {
   readonly #options: ResolvedOptions;
   readonly #connections: Connections;
+  readonly #lane: Lane;
   readonly #random: () => number;
   /** Statements with the schema filled in. */
   readonly #texts = new Map<string, string>();
@@ -51,6 +54,7 @@ export class Database {
     this.#random = random;
     this.#hasSessions = hasSessions;
     this.#connections = new Connections(options);
+    this.#lane = new Lane(this.#connections);
   }
 
   get connections(): Connections {
@@ -67,8 +71,9 @@ export class Database {
   /** Runs one statement in a transaction of its own. @throws unavailable, outcome_unknown */
   async run(statement: Statement, values: readonly Value[] = []): Promise<readonly Row[]> {
     const query = { text: this.textOf(statement.text), values: [...values], rowMode: "array", types: asText };
+    const lender = statement.inOrder === true && this.#options.pipelines ? this.#lane : this.#connections;
     for (let attempt = 1; ; attempt++) {
-      const client = await this.#connections.borrow();
+      const client = await lender.borrow();
       const named = statement.often === true && this.#mayName && this.#hasSessions();
       try {
         const rows = await this.send(client, named ? { ...query, name: this.#nameOf(query.text) } : query);
@@ -125,16 +130,11 @@ export class Database {
   }
 
   async send(client: ClientLike, query: object, timeoutMs: number = this.#options.statementTimeoutMs): Promise<readonly Row[]> {
-    const timer = deadline(timeoutMs, () => new Error(`no answer within ${timeoutMs} ms`));
-    const running = client.query(query);
     try {
-      const { rows } = await Promise.race([running, timer.expired]);
+      const { rows } = await client.query({ ...query, query_timeout: timeoutMs });
       return rows as readonly Row[]; // rowMode and types make them arrays of text
-    } catch (error) {
-      running.catch(() => undefined);
-      throw error;
-    } finally {
-      timer.cancel();
+    } catch (cause) {
+      throw isTooLate(cause) ? new Error(`no answer within ${timeoutMs} ms`, { cause }) : cause;
     }
   }
 
@@ -155,6 +155,9 @@ export class Database {
     return sleep(this.#random() * PAUSE_MS * 2 ** (attempt - 1));
   }
 }
+
+/** The driver has no other sign of it. */
+const isTooLate = (error: unknown): boolean => error instanceof Error && error.message === "Query read timeout";
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 

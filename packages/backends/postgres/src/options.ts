@@ -1,5 +1,6 @@
 import { RheoError } from "@rheo/core";
 import { parseBoolean, parseNumber, parseOptions } from "@rheo/core/internal";
+import pg from "pg";
 import { parseSchema, type Schema } from "./identifiers.ts";
 import type { PoolLike } from "./pool.ts";
 
@@ -37,6 +38,8 @@ export interface ResolvedOptions {
   readonly source:
     | { readonly kind: "url"; readonly url: string; readonly maxConnections: number }
     | { readonly kind: "pool"; readonly pool: PoolLike };
+  /** Whether its connections take statements before they have answered others. */
+  readonly pipelines: boolean;
   readonly schema: Schema;
   readonly notify: boolean;
   readonly connectTimeoutMs: number;
@@ -56,8 +59,10 @@ export const resolveOptions = (options: unknown): ResolvedOptions => {
   const raw = parseOptions("postgres", options, NAMES);
   const timeout = (name: "connectTimeoutMs" | "statementTimeoutMs", fallback: number): number =>
     parseNumber(name, raw[name], { min: 1, max: MAX_TIMEOUT_MS, fallback });
+  const source = parseSource(raw);
   return {
-    source: parseSource(raw),
+    source,
+    pipelines: pipelines(source),
     schema: parseSchema(raw.schema ?? DEFAULT_SCHEMA),
     notify: parseBoolean("notify", raw.notify, true),
     connectTimeoutMs: timeout("connectTimeoutMs", DEFAULT_CONNECT_TIMEOUT_MS),
@@ -78,6 +83,13 @@ const parseSource = (raw: Partial<Record<(typeof NAMES)[number], unknown>>): Res
     throw invalid("url", "url begins with postgres:// or postgresql://.");
   const bounds = { min: 1, max: MAX_CONNECTIONS, fallback: DEFAULT_CONNECTIONS };
   return { kind: "url", url: raw.url, maxConnections: parseNumber("maxConnections", raw.maxConnections, bounds) };
+};
+
+/** Ours do where the driver can; a pool of yours does if it was made so. */
+const pipelines = (source: ResolvedOptions["source"]): boolean => {
+  if (source.kind === "url") return new pg.Client({ pipeline: true }).pipeline === true; // versions of the driver that cannot do not have the property
+  const options: unknown = Reflect.get(source.pool, "options");
+  return typeof options === "object" && options !== null && Reflect.get(options, "pipeline") === true;
 };
 
 const isPool = (value: unknown): value is PoolLike =>

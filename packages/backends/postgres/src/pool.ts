@@ -29,6 +29,12 @@ export interface PoolLike {
   removeListener(event: "connect", listener: (client: ClientLike) => void): unknown;
 }
 
+/** Whoever lends connections. */
+export interface Lender {
+  /** A connection; the caller releases it. @throws unavailable */
+  borrow(): Promise<ClientLike>;
+}
+
 /** Connections beyond these few seconds idle are closed. */
 const IDLE_MS = 30_000;
 
@@ -49,7 +55,7 @@ const checkUrl = (connectionString: string): void => {
   }
 };
 
-export class Connections {
+export class Connections implements Lender {
   readonly #options: ResolvedOptions;
   readonly #pool: PoolLike;
   readonly #end: () => Promise<void>;
@@ -74,6 +80,7 @@ export class Connections {
         connectionTimeoutMillis: connectTimeoutMs,
         idleTimeoutMillis: IDLE_MS,
         keepAlive: true,
+        pipeline: true,
       });
       this.#pool = own;
       this.#end = () => own.end();
@@ -134,7 +141,7 @@ export class Connections {
 }
 
 /** Rejects after a time, unless cancelled. */
-export const deadline = (timeoutMs: number, error: () => Error): { readonly expired: Promise<never>; cancel(): void } => {
+const deadline = (timeoutMs: number, error: () => Error): { readonly expired: Promise<never>; cancel(): void } => {
   let handle: NodeJS.Timeout | undefined;
   const expired = new Promise<never>((_, reject) => {
     handle = setTimeout(() => reject(error()), timeoutMs);

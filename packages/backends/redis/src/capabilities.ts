@@ -8,5 +8,6 @@ export const capabilitiesOf = (notify: boolean): Capabilities =>
     distributed: true,
     transactions: false,
     wakeups: notify ? "store" : "process",
+    appendsInCallOrder: false,
     maxEventBytes: LIMITS.maxEventBytes,
   });

@@ -7,6 +7,7 @@ export const fileCapabilities: Capabilities = Object.freeze({
   distributed: true,
   transactions: true,
   wakeups: "store",
+  appendsInCallOrder: false,
   maxEventBytes: LIMITS.maxEventBytes,
 });
 

@@ -404,6 +404,23 @@ const batches: readonly ContractCase[] = [
     expect(answers).toEqual(["ok", "id_conflict", "ok", "stream_not_found", "sequence_conflict", "ok"]);
     expect((await stored(world)).map((event) => event.payload)).toEqual(["old", "a", "b", "f"]);
   }),
+  rule(
+    "L5",
+    "calls made one after the other without waiting keep their order, small and large, over many writes",
+    async (world) => {
+      await stream(world, 1);
+      const calls = [1, 700, 2, 900, 1_000, 1, 1, 1_200, 600, 3].map((size, call) =>
+        world.rheo.appendMany(
+          STREAM,
+          upTo(size).map(() => ({ payload: call })),
+        ),
+      );
+      const answered = (await Promise.all(calls)).flat();
+      expect(sequencesOf(answered)).toEqual(upTo(answered.length));
+      const read = await world.peer.query(STREAM, { limit: 10_000 });
+      expect(read.map(({ payload }) => payload)).toEqual(answered.map(({ payload }) => payload));
+    },
+  ),
 ];
 
 const conditions: readonly ContractCase[] = [
