@@ -159,8 +159,22 @@ export const tidy = async (host: HostName, url: string): Promise<void> => {
   if (host === "postgres") await vacuum(url);
 };
 
-/** What opens the same data in another process; null where none can. */
-export const sharedUrlOf = (place: Place): string | null => {
-  if (place.kind === "file") return `sqlite:${place.file}?synchronous=${place.synchronous}`;
-  return place.kind === "server" ? place.storeUrl : null;
+/** What opens the same data in another process; null where only one may have it open. */
+export const sharedUrlOf = (place: Place): string | null =>
+  place.kind === "file" || place.kind === "server" ? urlOf(place) : null;
+
+/** What opens it in another process, while this one has it closed. */
+export const urlOf = (place: Place): string => {
+  switch (place.kind) {
+    case "memory":
+      return "memory:";
+    case "file":
+      return `sqlite:${place.file}?synchronous=${place.synchronous}`;
+    case "owner":
+      return `lmdb:${place.path}?durability=${place.durability}`;
+    case "server":
+      return place.storeUrl;
+    default:
+      return place satisfies never;
+  }
 };

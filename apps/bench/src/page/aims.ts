@@ -162,6 +162,6 @@ export const AIMS: readonly Aim[] = [
     what: "CPU of 100 idle groups, the worst store",
     bound: { most: 1 },
     unit: "%",
-    reached: worst({ question: "CPU of this process when idle", parameters: { groups: 100, partitions: 1 } }),
+    reached: worst({ question: "CPU of a process when idle", parameters: { groups: 100, partitions: 1 } }),
   },
 ];

@@ -1,27 +1,20 @@
-/** What groups cost that have nothing to do: the processor's time here, and calls at the store. */
-import { setTimeout as sleep } from "node:timers/promises";
-import { defineConsumer, supervise } from "@rheo/runtime";
-import { handler } from "@rheo/runtime/handler";
-import { STREAM } from "../backlog.ts";
+/** What a process of groups costs that have nothing to do: the processor's time there, and calls at the store. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { Meter } from "../meter.ts";
 import { type Question, type Sample, sampleOf } from "../question.ts";
-import { median } from "../results/statistics.ts";
-import type { System } from "../systems.ts";
+import { type System, urlOf } from "../systems.ts";
 
-/** Until what the start left to do is done, and polls come as rarely as they do where nothing happens, in ms. */
-const SETTLE_MS = 30_000;
-/** Looked at in parts, of which the one in the middle counts: in one or another the engine compiles or collects what the start left. */
-const PARTS = 5;
-const PART_MS = 3_000;
-const NOTHING = handler(() => undefined);
+const MODULE = fileURLToPath(new URL("../processes/idle.js", import.meta.url));
 
-/** What this process takes of a processor meanwhile, in %. */
-const processorShare = async (ms: number): Promise<number> => {
-  const before = process.cpuUsage();
-  const startMs = performance.now();
-  await sleep(ms);
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / ((performance.now() - startMs) * 10);
+/** The next thing that a process tells. */
+const told = async (child: ChildProcess): Promise<unknown> => {
+  const ended = once(child, "exit").then(() => {
+    throw new Error("the idle process ended");
+  });
+  const [message]: unknown[] = await Promise.race([once(child, "message"), ended]);
+  return message;
 };
 
 interface Manner {
@@ -29,29 +22,29 @@ interface Manner {
   readonly partitions: number;
 }
 
+/** The process is one of its own: this one has the heap of all that was measured before. */
 const ask = async (system: System, { groups, partitions }: Manner): Promise<readonly Sample[]> => {
-  const opened = await system.open();
-  await opened.rheo.createStream(STREAM, { partitions });
-  const consumers = Array.from({ length: groups }, (_, group) =>
-    defineConsumer({ stream: STREAM, group: `${group}`, handler: NOTHING, createGroup: {} }),
-  );
-  const app = await supervise({ rheo: opened.rheo, consumers });
-  await sleep(SETTLE_MS);
-  const meter = await Meter.start(opened.place);
+  const { rheo, place, close } = await system.open();
+  await rheo.close();
+  const child = fork(MODULE, [urlOf(place), `${groups}`, `${partitions}`]);
+  await told(child);
+  // a file says nothing of calls, and reading what it holds would wake those who watch it
+  const meter = place.kind === "server" ? await Meter.start(place) : null;
   const startMs = performance.now();
-  const shares: number[] = [];
-  while (shares.length < PARTS) shares.push(await processorShare(PART_MS));
+  const share = Number(await told(child));
   const passedMs = performance.now() - startMs;
-  const used = await meter.stop();
-  await app.stop();
-  await opened.close();
+  const used = await meter?.stop();
+  const ended = once(child, "exit");
+  child.kill();
+  await ended;
+  await close();
   const parameters = { groups, partitions };
   return [
-    sampleOf("CPU of this process when idle", system, "%", median(shares), parameters),
-    ...(used.calls === null
+    sampleOf("CPU of a process when idle", system, "%", share, parameters),
+    ...(used?.calls == null
       ? []
       : [sampleOf("calls at the store when idle", system, "calls/s", (used.calls * 1_000) / passedMs, parameters)]),
-    ...(used.connections === null
+    ...(used?.connections == null
       ? []
       : [sampleOf("connections when idle", system, "connections", used.connections, parameters)]),
   ];

@@ -4,7 +4,7 @@
  */
 import type { Outcome, Timer } from "@rheo/core";
 import type { BatchOfDeliveries, DeliveryContext } from "../context.ts";
-import { asPrefix, thrownOutcome } from "../read-outcome.ts";
+import { asPrefix, readOutcome, thrownOutcome } from "../read-outcome.ts";
 import type { Batch, Place } from "./ledger.ts";
 import {
   type AbortCause,
@@ -21,7 +21,8 @@ import {
 export interface Call {
   readonly places: readonly Place[];
   readonly contexts: readonly DeliveryContext[];
-  readonly batch: BatchOfDeliveries | null;
+  /** What a batch handler was given. */
+  readonly shared: BatchOfDeliveries | null;
   /** By the monotonic clock; null when nobody wants to know. */
   readonly beganAtMs: number | null;
   /** When it is over, by the monotonic clock: the timeout, or the end of the grace once it is `aborted`. */
@@ -29,6 +30,36 @@ export interface Call {
   aborted: AbortCause | null;
   /** Its slot was given up; whatever still comes is ignored. */
   abandoned: boolean;
+  /** Where it is in the list of calls. */
+  at: number;
+}
+
+/** The call for one event. One is made for each, so it does without lists. */
+export class SingleCall implements Call, Place {
+  readonly batch: Batch;
+  readonly index: number;
+  readonly context: DeliveryContext;
+  readonly shared = null;
+  readonly beganAtMs: number | null;
+  dueAtMs: number = Number.POSITIVE_INFINITY;
+  aborted: AbortCause | null = null;
+  abandoned = false;
+  at = 0;
+
+  constructor(batch: Batch, index: number, context: DeliveryContext, beganAtMs: number | null) {
+    this.batch = batch;
+    this.index = index;
+    this.context = context;
+    this.beganAtMs = beganAtMs;
+  }
+
+  get places(): readonly Place[] {
+    return [this];
+  }
+
+  get contexts(): readonly DeliveryContext[] {
+    return [this.context];
+  }
 }
 
 const RELEASED: Outcome = { kind: "release" };
@@ -37,7 +68,8 @@ const READ_AS_ACK: Outcome = { kind: "ack" };
 export class InlineCalls {
   readonly #host: RunnerHost;
   readonly #onFree: () => void;
-  readonly #calls = new Set<Call>();
+  /** In no order. */
+  readonly #calls: Call[] = [];
   #stopped = false;
   #watch: Timer | null = null;
   #watchAtMs = Number.POSITIVE_INFINITY;
@@ -54,7 +86,7 @@ export class InlineCalls {
 
   /** Slots taken. */
   get size(): number {
-    return this.#calls.size;
+    return this.#calls.length;
   }
 
   /** Handlers that go on after their slot was given up. */
@@ -62,27 +94,58 @@ export class InlineCalls {
     return this.#abandoned;
   }
 
-  open(
+  /** The call that was just made for one event. */
+  begun(call: SingleCall): void {
+    const { timeoutMs } = this.#host.consumer;
+    if (timeoutMs !== null) call.dueAtMs = this.#dueAtMs(call.contexts, timeoutMs);
+    this.#add(call);
+  }
+
+  /** The same for several events. */
+  begunBatch(
     places: readonly Place[],
     contexts: readonly DeliveryContext[],
-    batch: BatchOfDeliveries | null,
+    shared: BatchOfDeliveries,
     beganAtMs: number | null,
   ): Call {
     const { timeoutMs } = this.#host.consumer;
-    const dueAtMs = timeoutMs === null ? Number.POSITIVE_INFINITY : this.#monotonic() + this.#timeLeft(contexts, timeoutMs);
-    const call: Call = { places, contexts, batch, beganAtMs, dueAtMs, aborted: null, abandoned: false };
-    this.#calls.add(call);
-    this.#watchUntil(dueAtMs);
+    const dueAtMs = timeoutMs === null ? Number.POSITIVE_INFINITY : this.#dueAtMs(contexts, timeoutMs);
+    const call: Call = { places, contexts, shared, beganAtMs, dueAtMs, aborted: null, abandoned: false, at: 0 };
+    this.#add(call);
     return call;
   }
 
-  /** A handler may have asked for more before it returned its promise. */
-  #timeLeft(contexts: readonly DeliveryContext[], timeoutMs: number): number {
-    const deadlineMs = contexts.reduce((latest, context) => Math.max(latest, context.deadlineMs), 0);
-    return deadlineMs === 0 ? timeoutMs : deadlineMs - this.#host.internals.clock.now();
+  #add(call: Call): void {
+    call.at = this.#calls.length;
+    this.#calls.push(call);
+    this.#watchUntil(call.dueAtMs);
   }
 
-  async settle(call: Call, result: PromiseLike<unknown>, read: (value: unknown) => readonly Outcome[]): Promise<void> {
+  #remove(call: Call): void {
+    const last = this.#calls.pop();
+    if (last === undefined || last === call) return;
+    last.at = call.at;
+    this.#calls[call.at] = last;
+  }
+
+  /** A handler may have asked for more before it returned its promise. */
+  #dueAtMs(contexts: readonly DeliveryContext[], timeoutMs: number): number {
+    const deadlineMs = contexts.reduce((latest, context) => Math.max(latest, context.deadlineMs), 0);
+    return this.#monotonic() + (deadlineMs === 0 ? timeoutMs : deadlineMs - this.#host.internals.clock.now());
+  }
+
+  async settle(call: SingleCall, result: PromiseLike<unknown>): Promise<void> {
+    let outcome: Outcome;
+    try {
+      outcome = readOutcome(await result);
+    } catch (cause) {
+      outcome = thrownOutcome(cause);
+    }
+    if (call.abandoned) this.#abandoned -= 1;
+    else this.#closeSingle(call, outcome);
+  }
+
+  async settleBatch(call: Call, result: PromiseLike<unknown>, read: (value: unknown) => readonly Outcome[]): Promise<void> {
     let outcomes: readonly Outcome[];
     try {
       outcomes = read(await result);
@@ -93,25 +156,36 @@ export class InlineCalls {
     else this.close(call, outcomes);
   }
 
-  /** After a timeout an ack still counts; any failure then is the timeout's. */
   close(call: Call, outcomes: readonly Outcome[]): void {
-    this.#calls.delete(call);
-    const { timeoutMs } = this.#host.consumer;
-    const late = call.aborted === "timed out" && timeoutMs !== null ? timeoutOutcome(timeoutMs) : null;
-    const timely = late === null ? outcomes : outcomes.map((outcome) => (outcome.kind === "ack" ? outcome : late));
+    this.#remove(call);
+    const timely = call.aborted === "timed out" ? outcomes.map((outcome) => this.#timely(call, outcome)) : outcomes;
     const final = this.#host.consumer.batch?.by == null ? timely : asPrefix(timely);
-    const { times } = this.#host;
-    const { beganAtMs } = call;
-    const tookMs = beganAtMs === null ? 0 : this.#monotonic() - beganAtMs;
+    const tookMs = this.#tookMs(call);
     let dropped = 0;
-    for (let at = 0; at < call.places.length; at++) {
-      const place = call.places[at];
-      if (place === undefined) continue;
-      const outcome = final[at] ?? READ_AS_ACK;
-      if (beganAtMs !== null) times.add(place.batch, place.index, outcome.kind, beganAtMs, tookMs);
-      if (!settleOutcome(this.#host, place.batch, place.index, outcome)) dropped += 1;
-    }
+    for (const [at, place] of call.places.entries())
+      if (!this.#finish(call, place, final[at] ?? READ_AS_ACK, tookMs)) dropped += 1;
     this.#report(call.places.length, dropped);
+  }
+
+  #closeSingle(call: SingleCall, outcome: Outcome): void {
+    this.#remove(call);
+    this.#report(1, this.#finish(call, call, this.#timely(call, outcome), this.#tookMs(call)) ? 0 : 1);
+  }
+
+  /** After a timeout an ack still counts; any failure then is the timeout's. */
+  #timely(call: Call, outcome: Outcome): Outcome {
+    const { timeoutMs } = this.#host.consumer;
+    return call.aborted === "timed out" && timeoutMs !== null && outcome.kind !== "ack" ? timeoutOutcome(timeoutMs) : outcome;
+  }
+
+  #tookMs({ beganAtMs }: Call): number {
+    return beganAtMs === null ? 0 : this.#monotonic() - beganAtMs;
+  }
+
+  /** False when there was nothing to settle any more. */
+  #finish(call: Call, { batch, index }: Place, outcome: Outcome, tookMs: number): boolean {
+    if (call.beganAtMs !== null) this.#host.times.add(batch, index, outcome.kind, call.beganAtMs, tookMs);
+    return settleOutcome(this.#host, batch, index, outcome);
   }
 
   abort(batch: Batch, index: number, reason: Error): void {
@@ -119,7 +193,7 @@ export class InlineCalls {
       const at = call.places.findIndex((place) => place.batch === batch && place.index === index);
       if (at < 0) continue;
       call.contexts[at]?.abort(reason);
-      call.batch?.update();
+      call.shared?.update();
       if (call.contexts.every((context) => context.aborted)) this.#abortCall(call, "lost", reason, LOST_GRACE_MS);
       return;
     }
@@ -165,7 +239,7 @@ export class InlineCalls {
 
   #abortCall(call: Call, cause: AbortCause, reason: Error, graceMs: number): void {
     for (const context of call.contexts) context.abort(reason);
-    call.batch?.update();
+    call.shared?.update();
     call.aborted = cause === "interrupted" ? cause : (call.aborted ?? cause);
     call.dueAtMs = Math.min(call.aborted === cause ? Number.POSITIVE_INFINITY : call.dueAtMs, this.#monotonic() + graceMs);
     this.#watchUntil(call.dueAtMs);

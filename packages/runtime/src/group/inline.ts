@@ -10,7 +10,7 @@ import { asLoaded, checkUse, type LoadedHandler, loadHandler } from "../load-han
 import { readBatchOutcomes, readOutcome, thrownOutcome } from "../read-outcome.ts";
 import { waitAtMost } from "../time-limit.ts";
 import { Batcher } from "./batcher.ts";
-import { InlineCalls } from "./inline-calls.ts";
+import { InlineCalls, SingleCall } from "./inline-calls.ts";
 import type { Batch, Place } from "./ledger.ts";
 import { type Runner, type RunnerHost, SETUP_MS, settleOutcome } from "./runner.ts";
 
@@ -206,8 +206,9 @@ export class InlineRunner implements Runner {
       if (outcome.kind !== "ack") return outcome;
       return this.#host.ledger.finish(batch, index, null) ? SETTLED : DROPPED;
     }
-    const call = this.#calls.open([{ batch, index }], [context], null, beganAtMs);
-    void this.#calls.settle(call, result, readOne);
+    const call = new SingleCall(batch, index, context, beganAtMs);
+    this.#calls.begun(call);
+    void this.#calls.settle(call, result);
     return PENDING;
   }
 
@@ -248,11 +249,11 @@ export class InlineRunner implements Runner {
         new DeliveryContext(this.#owner, batch.attempt, batch.token, batch.partition, batch.sequenceAt(index)),
     );
     const context = new BatchOfDeliveries(this.#owner, contexts);
-    const call = this.#calls.open(good, contexts, context, this.#host.times.isHeard ? this.#monotonic() : null);
+    const call = this.#calls.begunBatch(good, contexts, context, this.#host.times.isHeard ? this.#monotonic() : null);
     const read = (value: unknown): readonly Outcome[] => readBatchOutcomes(value, good.length);
     try {
       const result = this.#handler.run(events, context);
-      if (isThenable(result)) void this.#calls.settle(call, result, read);
+      if (isThenable(result)) void this.#calls.settleBatch(call, result, read);
       else this.#calls.close(call, read(result));
     } catch (cause) {
       this.#calls.close(call, new Array<Outcome>(good.length).fill(thrownOutcome(cause)));
@@ -282,9 +283,6 @@ export class InlineRunner implements Runner {
     return this.#host.internals.clock.monotonic();
   }
 }
-
-/** Of a handler that was given one event. */
-const readOne = (value: unknown): readonly Outcome[] => [readOutcome(value)];
 
 const PENDING = 0;
 const SETTLED = 1;
