@@ -29,6 +29,7 @@ export interface MeasureOptions {
   readonly events: number;
   readonly pings: number;
   readonly deep?: number;
+  readonly node: readonly string[];
   readonly json?: string;
   readonly fresh: boolean;
   readonly compare: boolean;
@@ -92,14 +93,14 @@ const planOf = async (
   options: MeasureOptions,
   hosts: Hosts,
 ): Promise<Plan> => {
-  const { runs, events, pings, deep = options.full ? FULL_DEPTH : USUAL_DEPTH } = options;
+  const { runs, events, pings, node: nodes, deep = options.full ? FULL_DEPTH : USUAL_DEPTH } = options;
   const use: Comparison["use"] = (peer, ask) => usePeer(hosts, peer, ask);
   return {
     questions: chosen(asked, options),
     systems: (await Promise.all(stores.map((store) => systemsOf(store, hosts)))).flat(),
     comparison: peers.length > 0 ? { peers, use } : null,
     runs,
-    scale: { events, pings, deep },
+    scale: { events, pings, deep, nodes },
   };
 };
 

@@ -33,6 +33,12 @@ const program = new Command("bench")
   .option("--events <n>", "events of a backlog", parseCount, 50_000)
   .option("--pings <n>", "events of a latency measurement", parseCount, 200)
   .option("--deep <n>", "events of a deep backlog and of a long history; default 300,000, with --full 10,000,000", parseCount)
+  .option(
+    "--node <path>",
+    "another Node, for the question nodes; may be repeated",
+    (path: string, paths: string[]) => [...paths, path],
+    [],
+  )
   .option("--compare", "other queues on the same servers, in the same run", false)
   .option("--postgres-url <url>", "a PostgreSQL server that is there, instead of a private one")
   .option("--redis-url <url>", "a Redis server that is there, instead of a private one")

@@ -41,6 +41,8 @@ export interface Scale {
   readonly pings: number;
   /** Events of a deep backlog, and of a long history. */
   readonly deep: number;
+  /** Other versions of Node than this process's to be asked of: paths of their binaries. */
+  readonly nodes: readonly string[];
 }
 
 /**

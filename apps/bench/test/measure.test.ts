@@ -15,7 +15,7 @@ import { EMPTY, type Kept } from "../src/results/kept.ts";
 import { Ledger } from "../src/results/ledger.ts";
 import type { System } from "../src/systems.ts";
 
-const SCALE = { events: 1, pings: 1, deep: 1 };
+const SCALE = { events: 1, pings: 1, deep: 1, nodes: [] };
 const system = (name: string): System => ({
   name,
   settings: "",

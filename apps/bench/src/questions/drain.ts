@@ -1,16 +1,14 @@
 /** A backlog drained by a supervised consumer, in its manners: inline or through threads, sizes of events, partitions, processes. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineConsumer, type Execution, supervise } from "@rheo/runtime";
-import { backlog, countOf, fill, GROUP, STREAM, secondsToAck } from "../backlog.ts";
+import type { Execution } from "@rheo/runtime";
+import { backlog, countOf, fill, GROUP, STREAM } from "../backlog.ts";
+import { drainHere, THREADS } from "../draining.ts";
 import { Member } from "../member.ts";
 import type { PeerInUse } from "../peers/peer.ts";
 import { lasting, type Parameters, type Question, rate, secondsOf } from "../question.ts";
 import { SMALL_BYTES } from "../sample.ts";
 import { type Opened, type System, sharedUrlOf, tidy } from "../systems.ts";
 
-const THREADS = 2;
-export const CONCURRENCY = 64;
-const HANDLER = new URL("../handlers/add.js", import.meta.url);
 /** A slow queue need not be watched to the end of a backlog, in ms. */
 const LONGEST_MS = 4_000;
 /** Between looks whether what a peer handled is completed, too, in ms. */
@@ -24,18 +22,6 @@ interface Manner {
 }
 
 const PLAIN: Omit<Manner, "execution"> = { bytes: SMALL_BYTES, partitions: 1, processes: 1 };
-
-/** From the first lease of a supervised consumer to lag 0. */
-const drainHere = async (opened: Opened, execution: Execution, events: number): Promise<number> => {
-  const consumer = defineConsumer({ stream: STREAM, group: GROUP, handler: HANDLER, execution, concurrency: CONCURRENCY });
-  const { rheo } = opened;
-  const taken = secondsToAck(rheo, events);
-  const app = await supervise({ rheo, consumers: [consumer], threads: THREADS });
-  const seconds = await taken;
-  const more = await secondsOf(() => rheo.whenCaughtUp(STREAM, GROUP));
-  await app.stop();
-  return seconds + more;
-};
 
 /** The same by processes that are there already, from the word to begin. */
 const drainElsewhere = async (opened: Opened, { execution, processes }: Manner, events: number): Promise<number> => {
@@ -57,7 +43,9 @@ const drain = async (system: System, manner: Manner, events: number): Promise<nu
   const opened = await system.open();
   await backlog(opened, { ...manner, events });
   const seconds =
-    manner.processes === 1 ? await drainHere(opened, manner.execution, events) : await drainElsewhere(opened, manner, events);
+    manner.processes === 1
+      ? await drainHere(opened.rheo, manner.execution, events)
+      : await drainElsewhere(opened, manner, events);
   await opened.close();
   return events / seconds;
 };

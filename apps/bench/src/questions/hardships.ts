@@ -4,9 +4,9 @@ import { type ConsumerOptions, defineConsumer, supervise } from "@rheo/runtime";
 import { handler } from "@rheo/runtime/handler";
 import pg from "pg";
 import { backlog, depthOf, GROUP, STREAM, secondsToAck } from "../backlog.ts";
+import { CONCURRENCY } from "../draining.ts";
 import { type Parameters, type Question, rate, type Scale } from "../question.ts";
 import type { Opened, Place, System } from "../systems.ts";
-import { CONCURRENCY } from "./drain.ts";
 
 const MODULE = new URL("../handlers/add.js", import.meta.url);
 /** One in so many is given back at first. */

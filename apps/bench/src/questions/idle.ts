@@ -1,21 +1,12 @@
 /** What a process of groups costs that have nothing to do: the processor's time there, and calls at the store. */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { Meter } from "../meter.ts";
 import { type Question, type Sample, sampleOf } from "../question.ts";
 import { type System, urlOf } from "../systems.ts";
+import { endChild, told } from "../told.ts";
 
 const MODULE = fileURLToPath(new URL("../processes/idle.js", import.meta.url));
-
-/** The next thing that a process tells. */
-const told = async (child: ChildProcess): Promise<unknown> => {
-  const ended = once(child, "exit").then(() => {
-    throw new Error("the idle process ended");
-  });
-  const [message]: unknown[] = await Promise.race([once(child, "message"), ended]);
-  return message;
-};
 
 interface Manner {
   readonly groups: number;
@@ -34,9 +25,7 @@ const ask = async (system: System, { groups, partitions }: Manner): Promise<read
   const share = Number(await told(child));
   const passedMs = performance.now() - startMs;
   const used = await meter?.stop();
-  const ended = once(child, "exit");
-  child.kill();
-  await ended;
+  await endChild(child);
   await close();
   const parameters = { groups, partitions };
   return [

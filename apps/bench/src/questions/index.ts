@@ -14,6 +14,7 @@ import { bareInserts } from "./limits/bare-insert.ts";
 import { bareReads } from "./limits/bare-read.ts";
 import { parsings } from "./limits/parsing.ts";
 import { memoryUse } from "./memory-use.ts";
+import { nodeVersions } from "./nodes.ts";
 import { pipelineFlow } from "./pipeline.ts";
 import { recovery } from "./recovery.ts";
 import { runtimeDispatch } from "./runtime-dispatch.ts";
@@ -34,6 +35,7 @@ export const QUESTIONS: readonly Question[] = [
   ...bareReads,
   fetchSettle,
   ...drains,
+  nodeVersions,
   ...hardships,
   ...histories,
   bursts,

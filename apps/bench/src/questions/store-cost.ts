@@ -1,11 +1,11 @@
 /** What an event costs the store: bytes that it logs and keeps, and calls, when it is appended and when it is acked. */
 import { defineConsumer, supervise } from "@rheo/runtime";
 import { GROUP, STREAM, settledAll } from "../backlog.ts";
+import { CONCURRENCY } from "../draining.ts";
 import { Meter } from "../meter.ts";
 import { type Parameters, type Question, type Sample, sampleOf } from "../question.ts";
 import { sampleBatches } from "../sample.ts";
 import { type Opened, type System, tidy } from "../systems.ts";
-import { CONCURRENCY } from "./drain.ts";
 
 const HANDLER = new URL("../handlers/add.js", import.meta.url);
 /** Enough for a number per event; the rest of the backlog adds nothing. */
