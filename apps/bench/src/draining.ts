@@ -9,8 +9,8 @@ export const CONCURRENCY = 64;
 const HANDLER = new URL("handlers/add.js", import.meta.url);
 
 /** Seconds from the first lease to lag 0. */
-export const drainHere = async (rheo: Rheo, execution: Execution, events: number): Promise<number> => {
-  const consumer = defineConsumer({ stream: STREAM, group: GROUP, handler: HANDLER, execution, concurrency: CONCURRENCY });
+export const drainHere = async (rheo: Rheo, execution: Execution, events: number, handler: URL = HANDLER): Promise<number> => {
+  const consumer = defineConsumer({ stream: STREAM, group: GROUP, handler, execution, concurrency: CONCURRENCY });
   const taken = secondsToAck(rheo, events);
   const app = await supervise({ rheo, consumers: [consumer], threads: THREADS });
   const seconds = await taken;

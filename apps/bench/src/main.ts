@@ -1,6 +1,7 @@
 /** `npm run bench -- [stores...]` measures; `npm run bench -- report` makes the pages of what was measured. */
 import { Command, InvalidArgumentError } from "commander";
 import { type MeasureOptions, measureAll, RUNTIME, type Subject } from "./command.ts";
+import { drawFlames, SCENES } from "./flame/command.ts";
 import { writePages } from "./page/write.ts";
 import { QUESTIONS, RUNTIME_QUESTIONS } from "./questions/index.ts";
 import { KNOWN_STORES } from "./systems.ts";
@@ -22,6 +23,11 @@ const KNOWN_QUESTIONS = [...new Set([...QUESTIONS, ...RUNTIME_QUESTIONS].map(({ 
 const parseQuestion = (name: string, names: readonly string[]): readonly string[] => {
   if (KNOWN_QUESTIONS.includes(name)) return [...names, name];
   throw new InvalidArgumentError(`known questions: ${KNOWN_QUESTIONS.join(", ")}`);
+};
+
+const parseScene = (name: string, names: readonly string[]): readonly string[] => {
+  if (Object.hasOwn(SCENES, name)) return [...names, name];
+  throw new InvalidArgumentError(`known flame graphs: ${Object.keys(SCENES).join(", ")}`);
 };
 
 const program = new Command("bench")
@@ -52,5 +58,11 @@ program
   .command("report")
   .description("Makes docs/performance.md, docs/sizing.md and their charts of the results in apps/bench/results.")
   .action(writePages);
+
+program
+  .command("flame")
+  .description("Draws flame graphs of what is done most into docs/pictures/profiles.")
+  .argument("[names...]", `which; default all: ${Object.keys(SCENES).join(", ")}`, parseScene, [])
+  .action(drawFlames);
 
 await program.parseAsync();

@@ -32,7 +32,7 @@ const SECTIONS: readonly Section[] = [
       "examples/*",
     ],
   },
-  { title: "Run", pages: ["configuration", "production", "troubleshooting", "performance", "sizing", "bundling"] },
+  { title: "Run", pages: ["configuration", "production", "troubleshooting", "performance", "profiles", "sizing", "bundling"] },
   { title: "Move to Rheo", pages: ["migrating/index", "migrating/*"] },
   { title: "How it works", pages: ["semantics", "architecture", "proof", "bug-corpus", "mongodb-double", "backends"] },
   { title: "Packages", pages: ["packages/*"], isCollapsed: true },

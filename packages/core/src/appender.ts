@@ -58,6 +58,8 @@ export class Appender {
   /** Writes that have not been answered. */
   #underWay = 0;
   #isGathering = false;
+  /** Tell the callers of writes that have been answered, in order. */
+  readonly #answers: (() => void)[] = [];
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(parts: { backend: Backend; clock: Clock; nextId: IdSource; maxEventBytes: number; emit: Emit }) {
@@ -205,12 +207,15 @@ export class Appender {
     this.#underWay += 1;
     const answer = await this.#writeBatch(batch);
     this.#underWay -= 1;
-    if (this.#queue.length > 0) {
-      this.#send();
-      // what callers do with their answers takes the thread: first the next write is to leave
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    answer();
+    this.#answers.push(answer);
+    if (this.#queue.length === 0) return this.#tell();
+    this.#send();
+    // what callers do with their answers takes the thread: first the next write is to leave
+    setImmediate(() => this.#tell());
+  }
+
+  #tell(): void {
+    for (const answer of this.#answers.splice(0)) answer();
   }
 
   /** Gives what tells the callers. Never rejects. */

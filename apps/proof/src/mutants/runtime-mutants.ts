@@ -26,7 +26,7 @@ export const runtimeMutants: readonly SourceMutant[] = [
     file: `${RUNTIME}/group/transition.js`,
     find: `[{ type: "arm", timer: "poll", delayMs, jitter: POLL_JITTER }]`,
     replace: `[]`,
-    killer: simulation(5),
+    killer: simulation(60),
   },
   {
     name: "idle-for-ever",
