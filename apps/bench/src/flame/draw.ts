@@ -61,7 +61,7 @@ export const drawFlame = (title: string, { root, idle }: Profile): string => {
   };
   drawAll(root, 0, 0);
   const legend = ROOMS.map(([name, colour], index) => {
-    const x = 8 + index * 168;
+    const x = 8 + index * 160;
     return `<rect x="${x}" y="34" width="12" height="12" fill="${colour}"/><text x="${x + 17}" y="44">${escaped(name)}</text>`;
   }).join("");
   const caption = `${title} (idle ${(idle * 100).toFixed(0)} % of the time, which is left out)`;

@@ -24,14 +24,15 @@ export const versionsTable = ({ sessions }: Kept): string => {
 
 export const sessionsTable = ({ sessions }: Kept): string =>
   tableOf(
-    ["begun", "command", "commit", "load before", "after", "stolen", "calibration"],
+    ["begun", "command", "processor", "commit", "load before", "after", "stolen", "calibration"],
     sessions.map((session) => [
       session.startedAt.slice(0, 16).replace("T", " "),
       `\`${session.command}\``,
+      session.machine.cpu,
       session.commit,
       ...noiseOf(session),
     ]),
-    4,
+    5,
   );
 
 const noiseOf = ({ noise }: Session): readonly string[] => {
