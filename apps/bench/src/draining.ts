@@ -4,9 +4,13 @@ import { defineConsumer, type Execution, supervise } from "@rheo/runtime";
 import { GROUP, STREAM, secondsToAck } from "./backlog.ts";
 import { secondsOf } from "./question.ts";
 
-export const THREADS = 2;
+const THREADS = 2;
 export const CONCURRENCY = 64;
 const HANDLER = new URL("handlers/add.js", import.meta.url);
+
+/** How a drain is called in results. */
+export const drainName = (execution: Execution): string =>
+  execution === "inline" ? "drain inline" : `drain through ${THREADS} threads`;
 
 /** Seconds from the first lease to lag 0. */
 export const drainHere = async (rheo: Rheo, execution: Execution, events: number, handler: URL = HANDLER): Promise<number> => {

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Execution } from "@rheo/runtime";
 import { endWith } from "../end-with.ts";
-import { FOLDER } from "../handlers/profiled.ts";
 import { Hosts } from "../hosts.ts";
 import { type Store, type System, systemsOf, urlOf } from "../systems.ts";
 import { drawFlame } from "./draw.ts";
 import { type Profile, readProfile } from "./profile.ts";
+import { FOLDER } from "./profiling.ts";
 
 interface Scene {
   readonly title: string;

@@ -2,14 +2,11 @@
  * A process that is looked at by the sampling profiler while it appends or drains: `node profiled.js URL PART EVENTS`, with PART "append" or an
  * execution. The profile goes to the folder that the environment names. It has done the same before, so that the code is compiled.
  */
-import { writeFile } from "node:fs/promises";
-import { Session } from "node:inspector/promises";
-import { join } from "node:path";
 import { Rheo } from "@rheo/core";
 import type { Execution } from "@rheo/runtime";
 import { callsOf, fill, GROUP, STREAM } from "../backlog.ts";
 import { drainHere } from "../draining.ts";
-import { FOLDER } from "../handlers/profiled.ts";
+import { startProfile } from "../flame/profiling.ts";
 import { SMALL_BYTES } from "../sample.ts";
 
 const CALLERS = 4;
@@ -36,14 +33,10 @@ const onEmptyStream = async (work: () => Promise<unknown>): Promise<void> => {
 
 if (part === "append") {
   await onEmptyStream(appendAll);
-  const session = new Session();
-  session.connect();
-  await session.post("Profiler.enable");
   await onEmptyStream(async () => {
-    await session.post("Profiler.start");
+    const stop = await startProfile();
     await appendAll();
-    const { profile } = await session.post("Profiler.stop");
-    await writeFile(join(process.env[FOLDER] ?? ".", "append.cpuprofile"), JSON.stringify(profile));
+    await stop(part);
   });
 } else {
   const drain = (handler?: URL) => async (): Promise<void> => {

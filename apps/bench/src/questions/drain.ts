@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution } from "@rheo/runtime";
 import { backlog, countOf, fill, GROUP, STREAM } from "../backlog.ts";
-import { drainHere, THREADS } from "../draining.ts";
+import { drainHere, drainName } from "../draining.ts";
 import { Member } from "../member.ts";
 import type { PeerInUse } from "../peers/peer.ts";
 import { lasting, type Parameters, type Question, rate, secondsOf } from "../question.ts";
@@ -82,7 +82,7 @@ const ofPeers = (name: string, bytes: number, parameters: Parameters): Required<
 
 const question = (manner: Manner, isRare: boolean): Question => {
   const { execution, bytes, partitions, processes } = manner;
-  const name = execution === "inline" ? "drain inline" : `drain through ${THREADS} threads`;
+  const name = drainName(execution);
   const parameters = { bytes, partitions, processes };
   const isComparable = execution === "inline" && bytes === SMALL_BYTES && partitions === 1 && processes === 1;
   return {

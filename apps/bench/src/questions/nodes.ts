@@ -2,6 +2,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Execution } from "@rheo/runtime";
+import { drainName } from "../draining.ts";
 import { type Question, rate, type Sample } from "../question.ts";
 import { type System, urlOf } from "../systems.ts";
 import { endChild, told } from "../told.ts";
@@ -21,8 +22,7 @@ const ask = async (system: System, execPath: string, execution: Execution, event
   const { version, perSecond } = (await told(child)) as Told;
   await endChild(child);
   await close();
-  const name = execution === "inline" ? "drain inline, by Node" : "drain through 2 threads, by Node";
-  return rate(name, system, perSecond, 1, { node: version });
+  return rate(`${drainName(execution)}, by Node`, system, perSecond, 1, { node: version });
 };
 
 export const nodeVersions: Question = {
