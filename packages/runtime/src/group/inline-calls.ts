@@ -194,16 +194,19 @@ export class InlineCalls {
       if (at < 0) continue;
       call.contexts[at]?.abort(reason);
       call.shared?.update();
-      if (call.contexts.every((context) => context.aborted)) this.#abortCall(call, "lost", reason, LOST_GRACE_MS);
+      if (call.contexts.every((context) => context.aborted))
+        this.#abortCall(call, "lost", reason, this.#monotonic() + LOST_GRACE_MS);
       return;
     }
   }
 
   interrupt(): void {
     const reason = new Error("The consumer is stopping: the time for its drain is over.");
+    // one time for all, so that those that ignore it are given up, and told of, together
+    const untilMs = this.#monotonic() + INTERRUPT_GRACE_MS;
     for (const call of this.#calls) {
       for (const { batch, index } of call.places) this.#host.ledger.interrupt(batch, index);
-      this.#abortCall(call, "interrupted", reason, INTERRUPT_GRACE_MS);
+      this.#abortCall(call, "interrupted", reason, untilMs);
     }
   }
 
@@ -237,11 +240,12 @@ export class InlineCalls {
     this.#onFree();
   }
 
-  #abortCall(call: Call, cause: AbortCause, reason: Error, graceMs: number): void {
+  /** @param untilMs - then it is given up, on the monotonic clock */
+  #abortCall(call: Call, cause: AbortCause, reason: Error, untilMs: number): void {
     for (const context of call.contexts) context.abort(reason);
     call.shared?.update();
     call.aborted = cause === "interrupted" ? cause : (call.aborted ?? cause);
-    call.dueAtMs = Math.min(call.aborted === cause ? Number.POSITIVE_INFINITY : call.dueAtMs, this.#monotonic() + graceMs);
+    call.dueAtMs = Math.min(call.aborted === cause ? Number.POSITIVE_INFINITY : call.dueAtMs, untilMs);
     this.#watchUntil(call.dueAtMs);
   }
 
@@ -259,13 +263,13 @@ export class InlineCalls {
     const deaf: Call[] = [];
     for (const call of [...this.#calls]) {
       if (call.dueAtMs > nowMs) this.#watchUntil(call.dueAtMs);
-      else if (call.aborted === null) this.#timeOut(call);
+      else if (call.aborted === null) this.#timeOut(call, nowMs);
       else deaf.push(call);
     }
     if (deaf.length > 0) this.#abandon(deaf);
   }
 
-  #timeOut(call: Call): void {
+  #timeOut(call: Call, nowMs: number): void {
     const { timeoutMs } = this.#host.consumer;
     if (timeoutMs === null) return;
     for (const { batch, index } of call.places) tellTimeout(this.#host, batch, index, timeoutMs);
@@ -273,7 +277,7 @@ export class InlineCalls {
       call,
       "timed out",
       new DOMException(`The handler timed out after ${timeoutMs} ms.`, "TimeoutError"),
-      TIMEOUT_GRACE_MS,
+      nowMs + TIMEOUT_GRACE_MS,
     );
   }
 
