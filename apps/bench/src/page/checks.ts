@@ -8,6 +8,9 @@ import { tableOf } from "./table.ts";
 interface Check {
   readonly what: string;
   readonly unit: Unit;
+  /** The only store, or one that is left out. Absent: every one. */
+  readonly only?: string;
+  readonly not?: string;
   readonly predicted: (at: Reader) => number | null;
   readonly measured: (at: Reader) => number | null;
 }
@@ -104,8 +107,16 @@ const CHECKS: readonly Check[] = [
   {
     what: "100 idle groups: calls as of 1, times 100",
     unit: "calls/s",
+    not: "PostgreSQL",
     predicted: (read) => timesGroups(read),
-    measured: (read) => idleCalls(read, 100),
+    measured: (read) => idleCalls(read, MANY_GROUPS),
+  },
+  {
+    what: "100 idle groups: 4 polls a second in all, and each group's options every 10 s",
+    unit: "calls/s",
+    only: "PostgreSQL",
+    predicted: () => POLLS_PER_S + MANY_GROUPS / OPTIONS_EVERY_S,
+    measured: (read) => idleCalls(read, MANY_GROUPS),
   },
 ];
 
@@ -120,6 +131,10 @@ const timesGroups = (read: Reader): number | null => {
 };
 
 const MANY_GROUPS = 100;
+/** Instants that the groups of a process share. */
+const POLLS_PER_S = 4;
+/** A third of a lease. */
+const OPTIONS_EVERY_S = 10;
 
 const SYSTEMS: readonly (readonly [name: string, wanted: Omit<Wanted, "question">])[] = [
   ["memory", { system: "memory" }],
@@ -135,8 +150,9 @@ const longestFirst = (results: readonly Result[]): readonly Result[] =>
 
 /** Null where nothing of it was measured. */
 export const checksTable = (results: readonly Result[]): string | null => {
-  const rows = CHECKS.flatMap(({ what, unit, predicted, measured }) =>
+  const rows = CHECKS.flatMap(({ what, unit, only, not, predicted, measured }) =>
     SYSTEMS.flatMap(([name, wanted]) => {
+      if (name === not || (only !== undefined && name !== only)) return [];
       const read: Reader = (question, parameters = {}) => medianOf(longestFirst(results), { ...wanted, question, parameters });
       const [expected, found] = [predicted(read), measured(read)];
       if (expected === null || found === null) return [];

@@ -122,6 +122,22 @@ export const backendMutants: readonly SourceMutant[] = [
     killer: contract("postgres", "fetch of an expired lease"),
   },
   {
+    name: "postgres-idle-polls-overlook-retries",
+    fault: "polls of idle groups at once do not see that the time of a retry has come",
+    file: `${BACKENDS}/postgres/dist/sql/claimable.sql.js`,
+    find: `bool_or(s.backlog OR s.due OR s.expired OR`,
+    replace: `bool_or(s.backlog OR s.expired OR`,
+    killer: contract("postgres", "idle groups that are fetched from at once"),
+  },
+  {
+    name: "postgres-idle-polls-of-other-partitions",
+    fault: "polls of idle groups at once look at partitions that their member does not have, and at no other",
+    file: `${BACKENDS}/postgres/dist/sql/claimable.sql.js`,
+    find: `@.survey_plain(g.group_id, g.stream_id, v_partitions, v_now)`,
+    replace: `@.survey_plain(g.group_id, g.stream_id, '{}', v_now)`,
+    killer: contract("postgres", "idle groups that are fetched from at once"),
+  },
+  {
     name: "postgres-split-renews-the-rest",
     fault: "of a lease that is renewed in part, the part with the first sequence always keeps its expiry",
     file: `${BACKENDS}/postgres/dist/sql/renew.sql.js`,

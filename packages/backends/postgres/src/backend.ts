@@ -45,6 +45,7 @@ import { diagnose } from "./diagnose.ts";
 import { closed } from "./errors.ts";
 import { EXCHANGE, type Exchanged, exchangeValues, toExchanged } from "./fetch.ts";
 import * as groups from "./groups.ts";
+import { claimable, IdleGroups } from "./idle-groups.ts";
 import * as inspect from "./inspect.ts";
 import { Listener } from "./listener.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -87,6 +88,7 @@ export class PostgresBackend implements Backend {
   readonly #self = randomBytes(6).toString("hex");
   readonly #turns = new progress.Turns();
   readonly #wake: Wake;
+  readonly #idle = new IdleGroups((requests) => claimable(this.#database, requests, this.#nowMs));
   #clock: Clock | null = null;
   /** Instances that have this backend open. */
   #openers = 0;
@@ -97,6 +99,7 @@ export class PostgresBackend implements Backend {
     this.#options = options;
     this.#random = random;
     this.#wake = new Wake((ids) => this.#notify(ids));
+    this.#wake.subscribe(({ stream }) => this.#idle.hear(stream));
     this.capabilities = capabilitiesOf(options.notify, options.pipelines);
   }
 
@@ -260,13 +263,18 @@ export class PostgresBackend implements Backend {
   async exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
     const { stream, settlements } = request;
     if (request.transaction !== undefined) return this.#settleWithin(request);
+    if (this.#idle.isPoll(request) && !(await this.#idle.mayFind(request)))
+      return { settled: [], grants: [], more: false, died: [] };
+    const { heard } = this.#idle;
     const first = await this.#exchangeOnce(request, null);
     if (progress.mayWake(settlements, first.ordering)) this.#wake.tell(stream, first.streamId);
     let fetched = first;
     for (let wait = 0; fetched.waitFor !== null && wait < MAX_WAITS; wait++) {
       fetched = await this.#exchangeOnce({ ...request, settlements: [] }, fetched.waitFor);
     }
-    return { ...fetched.answer, settled: first.answer.settled };
+    const { grants, more, died } = fetched.answer;
+    if (request.fetch !== null) this.#idle.found(request, grants.length > 0 || more || died.length > 0, heard);
+    return { settled: first.answer.settled, grants, more, died };
   }
 
   async #exchangeOnce(request: ExchangeRequest, waitFor: number | null): Promise<Exchanged> {

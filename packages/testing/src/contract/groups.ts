@@ -6,7 +6,7 @@ import type { CreateGroupOptions, Lease } from "@rheo/core";
 import { expect } from "vitest";
 import { type ContractCase, rule } from "./case.ts";
 import { at, numberOf, placesOf, refusal, refusals, rising, sequencesOf, upTo } from "./expectations.ts";
-import { GROUP, STREAM, type World } from "./world.ts";
+import { GROUP, LEASE_MS, STREAM, type World } from "./world.ts";
 
 const LIMIT_OF_FETCH = 10_000;
 const DEFAULT_FETCH_BYTES = 8_388_608;
@@ -236,6 +236,37 @@ const fetching: readonly ContractCase[] = [
     );
     expect((await world.take(100, { maxBytes: 7_000 })).length).toBeLessThanOrEqual(2);
   }),
+  rule(
+    "G3 G5 G6 T1",
+    "idle groups that are fetched from at once are each given what has become claimable, unless none has",
+    async (world) => {
+      const names = ["retried", "abandoned", "idle", "paused", "deleted", "ordered"];
+      for (const name of names) await world.group({ partitions: 2, ordering: name === "ordered" ? "key" : "none" }, name);
+      await world.append(1);
+      const fetchAll = (partitions: readonly number[]): Promise<Lease[]>[] =>
+        names.map((name) => world.rheo.fetch(STREAM, name, { limit: 10, consumerId: "a", partitions }));
+      const places = async (fetches: readonly Promise<Lease[]>[]): Promise<string[]> =>
+        (await Promise.all(fetches)).map((leases) => leases.map(({ partition, sequence }) => `${partition}/${sequence}`).join());
+      const [retried, , idle, paused, deleted, ordered] = (await Promise.all(fetchAll([0, 1]))).flat();
+      for (const lease of [retried, paused, ordered])
+        if (lease !== undefined) await world.rheo.nack(lease, { delayMs: LEASE_MS });
+      for (const lease of [idle, deleted]) if (lease !== undefined) await world.rheo.ack(lease);
+      await world.peer.pauseGroup(STREAM, "paused");
+      for (let poll = 0; poll < 3; poll++) expect(await places(fetchAll([0, 1]))).toEqual(["", "", "", "", "", ""]);
+      world.expire();
+      expect(await places(fetchAll([1]))).toEqual(["", "", "", "", "", ""]);
+      expect(await places(fetchAll([0]))).toEqual(["0/1", "0/1", "", "", "", "0/1"]);
+      await world.append(1, { partition: 1 });
+      expect(await places(fetchAll([0]))).toEqual(["", "", "", "", "", ""]);
+      expect(await places(fetchAll([1]))).toEqual(["1/1", "1/1", "1/1", "", "1/1", "1/1"]);
+      await world.peer.deleteGroup(STREAM, "deleted", { confirm: true });
+      for (let poll = 0; poll < 2; poll++) {
+        const fetches = fetchAll([0, 1]);
+        const [failing] = fetches.splice(names.indexOf("deleted"), 1);
+        await Promise.all([places(fetches), refusal(Promise.resolve(failing), "group_not_found")]);
+      }
+    },
+  ),
   rule("G3 B89", "by default a fetch is bounded by 8 MiB", async (world) => {
     await world.group();
     const text = "x".repeat(1_000_000);

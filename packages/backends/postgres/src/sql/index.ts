@@ -2,6 +2,7 @@
 import * as append from "./append.sql.ts";
 import * as catalog from "./catalog.sql.ts";
 import * as claim from "./claim.sql.ts";
+import * as claimable from "./claimable.sql.ts";
 import * as common from "./common.sql.ts";
 import * as fetch from "./fetch.sql.ts";
 import * as filter from "./filter.sql.ts";
@@ -83,6 +84,7 @@ export const FUNCTIONS: readonly string[] = [
   fetch.SURVEY_PLAIN,
   fetch.HEADER,
   fetch.EXCHANGE,
+  claimable.CLAIMABLE,
   search.SEARCH,
   search.INDEX_EXPRESSION,
   search.NAME_PATH,
