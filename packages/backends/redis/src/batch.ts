@@ -1,6 +1,7 @@
 /** Events packed as scripts take them: see `append.lua.ts`. */
 import type { NewEvent } from "@rheo/core";
 import { shardOf } from "./keys.ts";
+import { tailOf } from "./lines.ts";
 import { SHAPE } from "./lua/append.lua.ts";
 import { Packer } from "./packer.ts";
 
@@ -23,13 +24,13 @@ export const batchOf = (counts: readonly number[], events: readonly NewEvent[], 
   const ids = new Set<string>();
   let bytes = EVENT_OVERHEAD * (1 + counts.length + events.length);
   let largest = 0;
-  let items = events.length;
+  let items = 2 * events.length;
   let expects = false;
-  for (const [index, event] of events.entries()) {
+  for (const event of events) {
     ids.add(event.id);
     bytes += event.bytes;
     largest = Math.max(largest, event.bytes);
-    items += bitsOf(shapes[index] ?? 0);
+    items += Number(event.timestampMs !== null) + Number(event.expectedSequence !== null);
     expects ||= event.expectedSequence !== null;
   }
   const packer = new Packer(bytes);
@@ -45,24 +46,12 @@ export const batchOf = (counts: readonly number[], events: readonly NewEvent[], 
   return { largest, packed: packer.done(), isPlain: !expects && ids.size === events.length };
 };
 
-const shapeOf = ({ expectedSequence, timestampMs, type, key, metadata }: NewEvent): number =>
-  (expectedSequence === null ? 0 : SHAPE.expected) +
-  (timestampMs === null ? 0 : SHAPE.at) +
-  (type === null ? 0 : SHAPE.type) +
-  (key === null ? 0 : SHAPE.key) +
-  (metadata === "{}" ? 0 : SHAPE.metadata);
-
-const bitsOf = (shape: number): number => {
-  let count = 0;
-  for (let bits = shape; bits > 0; bits >>= 1) count += bits & 1;
-  return count;
-};
+const shapeOf = ({ expectedSequence, timestampMs }: NewEvent): number =>
+  (expectedSequence === null ? 0 : SHAPE.expected) + (timestampMs === null ? 0 : SHAPE.at);
 
 const pack = (packer: Packer, event: NewEvent): void => {
   if (event.expectedSequence !== null) packer.number(event.expectedSequence);
   if (event.timestampMs !== null) packer.text(String(event.timestampMs));
-  if (event.type !== null) packer.text(event.type);
-  if (event.key !== null) packer.text(event.key);
-  if (event.metadata !== "{}") packer.text(event.metadata);
+  packer.text(tailOf(event));
   packer.text(event.payload);
 };

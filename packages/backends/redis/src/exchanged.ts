@@ -2,7 +2,8 @@
 import type { ExchangeAnswer, ExchangeRequest, Grant, Ordering } from "@rheo/core";
 import { progress } from "@rheo/core/internal";
 import type { Argument } from "./connection.ts";
-import { toRecord } from "./lines.ts";
+import { toRecordOf } from "./lines.ts";
+import { sequencesOf } from "./positions.ts";
 import { settlementArguments, toResults } from "./settle.ts";
 import { type Part, placesOf } from "./shards.ts";
 
@@ -66,8 +67,8 @@ type Answer = readonly [
   more: number,
   died: readonly unknown[],
   expires: number,
-  grants: readonly number[],
-  lines: readonly string[],
+  grants: readonly (number | string)[],
+  texts: readonly string[],
   closed?: number,
   suspects?: number,
 ];
@@ -82,12 +83,12 @@ export interface Fetched extends Exchanged {
 }
 
 export const toExchanged = ({ settlements }: ExchangeRequest, part: Part): Fetched => {
-  const [, now, ordering, settled, partition, streak, more, died, expires, grants, lines, closed, suspects] =
+  const [, now, ordering, settled, partition, streak, more, died, expires, grants, texts, closed, suspects] =
     part.answer as Answer; // our own script wrote it
   return {
     answer: {
       settled: settlements.map((settlement, index) => toResults(settlement, settled[index] ?? "G")),
-      grants: toGrants(part.partitions, grants, lines, now, expires),
+      grants: toGrants(part.partitions, grants, texts, now, expires),
       more: more === 1,
       died: toDied(part.partitions, died),
     },
@@ -101,19 +102,20 @@ export const toExchanged = ({ settlements }: ExchangeRequest, part: Part): Fetch
 
 const toGrants = (
   partitions: readonly number[],
-  grants: readonly number[],
-  lines: readonly string[],
+  grants: readonly (number | string)[],
+  texts: readonly string[],
   leasedAtMs: number,
   expiresAtMs: number,
 ): Grant[] => {
   const found: Grant[] = [];
   let next = 0;
   for (let at = 0; at < grants.length; at += 4) {
-    const partition = partitions[grants[at] ?? 0] ?? 0;
-    const end = next + (grants[at + 3] ?? 0);
-    const events = lines.slice(next, end).map((line) => toRecord(line, partition));
-    found.push({ partition, token: grants[at + 1] ?? 0, attempt: grants[at + 2] ?? 0, leasedAtMs, expiresAtMs, events });
-    next = end;
+    const partition = partitions[Number(grants[at])] ?? 0;
+    const events = sequencesOf(String(grants[at + 3])).map((sequence) => {
+      next += 2;
+      return toRecordOf(texts[next - 2] ?? "", texts[next - 1] ?? "", partition, sequence);
+    });
+    found.push({ partition, token: Number(grants[at + 1]), attempt: Number(grants[at + 2]), leasedAtMs, expiresAtMs, events });
   }
   return found;
 };

@@ -1,8 +1,10 @@
 export { RedisConnection, type Script } from "./connection.ts";
 export { optionsFromUrl } from "./from-url.ts";
+export { tailOf } from "./lines.ts";
 export { COMMON, LOG } from "./lua/common.lua.ts";
 export { EVENTS } from "./lua/events.lua.ts";
 export { FILTER } from "./lua/filter.lua.ts";
+export { HEADER } from "./lua/header.lua.ts";
 export { VALUES } from "./lua/values.lua.ts";
 export { resolveOptions } from "./options.ts";
 export { DELIVERIES, GROUPS, LOGS, LOOKS, RESERVED, STREAMS } from "./program.ts";

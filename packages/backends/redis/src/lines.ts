@@ -1,17 +1,39 @@
-/** Events as scripts answer them: `<sequence>-0`, id, at, type, key, metadata and payload, apart by U+0000, which none of them can contain. */
-import type { EventRecord } from "@rheo/core";
+/**
+ * Events as scripts take and answer them. A header is id, at (ms), type, key and metadata, apart by U+0000, which none of them can contain; type
+ * and key have `=` before them, or are empty where there is none. A line is `<sequence>-0`, header and payload, apart by U+0000.
+ */
+import type { EventRecord, NewEvent } from "@rheo/core";
+
+const APART = "\u0000";
+const HEADER_PARTS = 5;
+
+/** What a header has after id and time. */
+export const tailOf = ({ type, key, metadata }: Pick<NewEvent, "type" | "key" | "metadata">): string =>
+  `${type === null ? "" : `=${type}`}${APART}${key === null ? "" : `=${key}`}${APART}${metadata}`;
 
 export const toRecord = (line: string, partition: number): EventRecord => {
-  const [entry = "", id = "", at = "", type = "", key = "", metadata = "", payload = ""] = line.split("\u0000");
+  const start = line.indexOf(APART) + 1;
+  const parts = line.slice(start).split(APART);
+  const payload = parts.length > HEADER_PARTS ? parts.splice(HEADER_PARTS).join(APART) : (parts.pop() ?? "");
+  return recordOf(parts, payload, partition, Number.parseInt(line, 10));
+};
+
+export const toRecordOf = (header: string, payload: string, partition: number, sequence: number): EventRecord =>
+  recordOf(header.split(APART), payload, partition, sequence);
+
+const recordOf = (parts: readonly string[], payload: string, partition: number, sequence: number): EventRecord => {
+  const [id = "", at = "0", type = "", key = "", metadata = "{}"] = parts;
   return {
     id,
     partition,
-    sequence: Number.parseInt(entry, 10),
+    sequence,
     timestampMs: Number(at),
     type: optional(type),
     key: optional(key),
     metadata,
-    payload,
+    // what no append wrote is no JSON, and shows what there is: its delivery fails, and that of no other
+    payload:
+      parts.length === HEADER_PARTS ? payload : `damaged entry: ${[...parts, payload].filter((part) => part !== "").join(" ")}`,
   };
 };
 

@@ -37,6 +37,14 @@ export const spread = <Value>(codes: string, sequences: readonly number[], toVal
   });
 };
 
+/** Of runs. */
+export const sequencesOf = (runs: string): number[] => {
+  const sequences: number[] = [];
+  for (const { first, last } of toRuns(runs, null))
+    for (let sequence = first; sequence <= last; sequence++) sequences.push(sequence);
+  return sequences;
+};
+
 const toRuns = <Value>(text: string, value: Value): Run<Value>[] =>
   text.split(",").map((run) => {
     const [first, last] = run.split("-").map(Number);

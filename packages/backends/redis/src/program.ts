@@ -9,6 +9,7 @@ import { EVENTS, LINES, SEQUENCE_AT } from "./lua/events.lua.ts";
 import { exchangeScript } from "./lua/exchange.lua.ts";
 import { FILTER } from "./lua/filter.lua.ts";
 import * as groups from "./lua/groups.lua.ts";
+import { HEADER } from "./lua/header.lua.ts";
 import * as indexes from "./lua/indexes.lua.ts";
 import { INDEXES, SERVING } from "./lua/indexes.lua.ts";
 import * as inspect from "./lua/inspect.lua.ts";
@@ -34,7 +35,7 @@ const script = (name: string, writes: boolean, ...parts: readonly string[]): Scr
 const reading = (name: string, ...parts: readonly string[]): Script => script(name, false, ...parts);
 const writing = (name: string, ...parts: readonly string[]): Script => script(name, true, ...parts);
 
-const STREAM = [COMMON, LOG];
+const STREAM = [COMMON, LOG, HEADER];
 const INDEXED = [VALUES, INDEXES];
 const PROGRESS = [...STREAM, PLACES, RANGES, EVENTS, LEASES, EXCEPTIONS, LETTERS];
 const PLACED = [...STREAM, PLACES, groups.TOKEN, groups.GROUP_RECORD];
@@ -74,7 +75,7 @@ export const LOGS: Readonly<
     Script
   >
 > = {
-  append: writing("append", LOG_TEXT, ...INDEXED, BATCH, APPEND),
+  append: writing("append", LOG_TEXT, HEADER, ...INDEXED, BATCH, APPEND),
   read: reading("read", ...STREAM, EVENTS, LINES, log.READ),
   search: reading("search", ...STREAM, EVENTS, SEQUENCE_AT, LINES, ...INDEXED, SERVING, FILTER, log.SEARCH),
   readAt: reading("read_at", ...STREAM, EVENTS, LINES, log.READ_AT),
@@ -91,9 +92,9 @@ export const LOGS: Readonly<
 /** Appending on a Cluster. */
 export const RESERVED: Readonly<Record<"putIds" | "appendAt" | "look" | "resolve" | "release", Script>> = {
   putIds: writing("put_ids", catalog.OLDER, reserve.PUT_IDS),
-  appendAt: writing("append_at", LOG_TEXT, ...INDEXED, BATCH, reserve.APPEND_AT),
-  look: reading("resolve", reserve.RESOLVE),
-  resolve: writing("resolve", reserve.RESOLVE),
+  appendAt: writing("append_at", LOG_TEXT, HEADER, ...INDEXED, BATCH, reserve.APPEND_AT),
+  look: reading("resolve", HEADER, reserve.RESOLVE),
+  resolve: writing("resolve", HEADER, reserve.RESOLVE),
   release: writing("release", reserve.RELEASE),
 };
 

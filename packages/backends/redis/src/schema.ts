@@ -1,10 +1,11 @@
-/** In which version the layout of the keys is. There is one so far. */
+/** In which version the layout of the keys is. */
 import { RheoError } from "@rheo/core";
 import type { Connection } from "./connection.ts";
 import { metaKey } from "./keys.ts";
 import { SET_LAYOUT } from "./program.ts";
 
-export const LAYOUT_VERSION = 1;
+/** 1 was of no release: its events had a field for each of their parts. */
+export const LAYOUT_VERSION = 2;
 
 /** @throws schema_outdated, unavailable */
 export const openSchema = async (connection: Connection, prefix: string, mayMigrate: boolean): Promise<void> => {
@@ -14,12 +15,17 @@ export const openSchema = async (connection: Connection, prefix: string, mayMigr
       "schema_outdated",
       `The keys under "${prefix}" have layout ${version}, and this @rheo/redis knows layouts up to ${LAYOUT_VERSION}. Update the package, or use the version that made them.`,
     );
-  if (version < LAYOUT_VERSION && !mayMigrate)
+  if (version !== 0 && version < LAYOUT_VERSION)
+    throw new RheoError(
+      "schema_outdated",
+      `The keys under "${prefix}" have layout ${version}, of a version before the first release, and this @rheo/redis knows only layout ${LAYOUT_VERSION}. Remove them, or use another prefix.`,
+    );
+  if (version === 0 && !mayMigrate)
     throw new RheoError(
       "schema_outdated",
       `There is nothing of layout ${LAYOUT_VERSION} under "${prefix}". Open it once without { migrate: false }.`,
     );
-  if (version < LAYOUT_VERSION) await migrate(connection, prefix);
+  if (version === 0) await migrate(connection, prefix);
 };
 
 /** Several processes may do so at once. */

@@ -1,7 +1,7 @@
 /** The log as Redis has it, and appending where the contract does not look. */
 import type { AppendAnswer, Backend, NewEvent } from "@rheo/core";
 import { partitionOfKey } from "@rheo/core/internal";
-import { RESERVED } from "@rheo/redis/internal";
+import { RESERVED, tailOf } from "@rheo/redis/internal";
 import { startRedis, startRedisCluster } from "@rheo/testing/servers";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
@@ -40,28 +40,13 @@ describe("the log", () => {
       metadata: '{"source":"web"}',
       timestampMs: 1_700_000_000_000,
     };
-    await appendTo(backend, 2, [full, { ...event({}, 1), timestampMs: 1_600_000_000_000 }]);
+    const early = { ...event({}, 1), timestampMs: 1_600_000_000_000 };
+    await appendTo(backend, 2, [full, early]);
     const log = `${prefix}:{${STREAM}/1}:log`;
     expect(await client.type(log)).toBe("stream");
     expect(await client.xrange(log, "-", "+")).toEqual([
-      [
-        "1-0",
-        [
-          "id",
-          full.id,
-          "at",
-          "1700000000000",
-          "type",
-          "placed",
-          "key",
-          "c-1",
-          "metadata",
-          '{"source":"web"}',
-          "payload",
-          '{"total":12.5}',
-        ],
-      ],
-      ["2-0", ["id", expect.any(String), "at", "1600000000000", "latest", "1700000000000", "payload", "{}"]],
+      ["1-0", ["event", `${full.id}\0${1_700_000_000_000}\0=placed\0=c-1\0{"source":"web"}`, "payload", '{"total":12.5}']],
+      ["2-0", ["event", `${early.id}\0${1_600_000_000_000}\0\0\0{}`, "payload", "{}", "latest", "1700000000000"]],
     ]);
     expect(await client.exists(`${prefix}:{${STREAM}/0}:log`)).toBe(0);
     await backend.close();
@@ -175,7 +160,9 @@ describe("an append on a Cluster", async () => {
     const batch = Buffer.concat([
       Buffer.from([0x96, 0x91, 1, 0x91, 0xd9, one.id.length]),
       Buffer.from(one.id),
-      Buffer.from([0x90, 0x90, 0x91, 0, 0x91, 0xd9, one.payload.length]),
+      Buffer.from([0x90, 0x90, 0x91, 0, 0x92, 0xd9, tailOf(one).length]),
+      Buffer.from(tailOf(one)),
+      Buffer.from([0xd9, one.payload.length]),
       Buffer.from(one.payload),
     ]);
     const head = `${prefix}:{${STREAM}/${partition}}:head`;

@@ -1,7 +1,7 @@
 /** The filter language in Lua means what core's evaluator means. */
 import type { EventRecord, Filter } from "@rheo/core";
 import { programText } from "@rheo/core/internal";
-import { COMMON, EVENTS, FILTER, LOG, VALUES } from "@rheo/redis/internal";
+import { COMMON, EVENTS, FILTER, HEADER, LOG, tailOf, VALUES } from "@rheo/redis/internal";
 import { filterCases } from "@rheo/testing/internal";
 import { startRedis } from "@rheo/testing/servers";
 import fc from "fast-check";
@@ -16,32 +16,15 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Which of the events pass: program, then type, key, metadata, payload and id of each; "" where there is none, else with `=` before it. */
-const PROBE = `${COMMON}${LOG}${EVENTS}${VALUES}${FILTER}
+/** Which of the events pass: program, then header and payload of each. */
+const PROBE = `${COMMON}${LOG}${HEADER}${EVENTS}${VALUES}${FILTER}
 local matches, answer = matcher_of(ARGV[5]), {}
-for k = 6, #ARGV, 5 do
-  local fields = { 'id', ARGV[k + 4], 'at', '0' }
-  for n, name in ipairs({ 'type', 'key', 'metadata', 'payload' }) do
-    if ARGV[k + n - 1] ~= '' then
-      fields[#fields + 1] = name
-      fields[#fields + 1] = sub(ARGV[k + n - 1], 2)
-    end
-  end
-  answer[#answer + 1] = matches({ '1-0', fields }) and 1 or 0
-end
+for k = 6, #ARGV, 2 do answer[#answer + 1] = matches({ '1-0', { 'event', ARGV[k], 'payload', ARGV[k + 1] } }) and 1 or 0 end
 return answer`;
-
-const optional = (text: string | null): string => (text === null ? "" : `=${text}`);
 
 /** Which of the events pass, as the script says. */
 const ask = async (wanted: Filter, records: readonly EventRecord[]): Promise<boolean[]> => {
-  const events = records.flatMap(({ id, type, key, metadata, payload }) => [
-    optional(type),
-    optional(key),
-    metadata === "{}" ? "" : optional(metadata),
-    optional(payload),
-    id,
-  ]);
+  const events = records.flatMap((record) => [`${record.id}\0${0}\0${tailOf(record)}`, record.payload]);
   const answer = await client.eval(PROBE, 1, "p:{s/0}:head", "", "0", "", "", programText(wanted) ?? "", ...events);
   return (answer as number[]).map((passes) => passes === 1);
 };

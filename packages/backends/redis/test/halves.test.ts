@@ -84,7 +84,7 @@ describe("half done on a Cluster", () => {
     await backend.deleteStream(STREAM);
     const late = headOf(prefix, 2);
     await raw.eval(STREAMS.init.text, 1, late, nonce, "", "", "1", PARTITIONS, "0");
-    await raw.xadd(`${prefix}:{${STREAM}/2}:log`, "7-0", "id", "zombie", "at", "1", "payload", "{}");
+    await raw.xadd(`${prefix}:{${STREAM}/2}:log`, "7-0", "event", `zombie\0${1}\0\0\0{}`, "payload", "{}");
     await backend.createStream(STREAM, PARTITIONS);
     await fill(backend);
     expect((await backend.watermarks(STREAM)).map(({ highWatermark }) => highWatermark)).toEqual([1, 1, 1, 1]);

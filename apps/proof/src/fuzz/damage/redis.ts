@@ -26,12 +26,24 @@ const withField =
       sequence === 5 ? fields.map((field, at) => (at % 2 === 1 && fields[at - 1] === name ? value : field)) : fields,
     );
 
+/** Parts of a header: id, at, type, key and metadata. */
+const withPart =
+  (part: "at" | "metadata", value: string) =>
+  (redis: Redis): Promise<void> =>
+    rewriteLog(redis, (sequence, [name = "", header = "", ...rest]) => {
+      const parts = header.split("\0");
+      parts[part === "at" ? 1 : 4] = value;
+      return [name, sequence === 5 ? parts.join("\0") : header, ...rest];
+    });
+
 const RECORD_DAMAGES: readonly Damage<Redis>[] = [
   { name: "payload that is not JSON", hit: [HIT], apply: withField("payload", '{"kind": "order", "num') },
   { name: "payload that is empty", hit: [HIT], apply: withField("payload", "") },
-  { name: "metadata that is not JSON", hit: [HIT], apply: withField("metadata", "{'a'") },
-  { name: "metadata that is JSON of another kind", hit: [HIT], apply: withField("metadata", "[1]") },
-  { name: "time that is text", hit: [HIT], apply: withField("at", "noon") },
+  { name: "metadata that is not JSON", hit: [HIT], apply: withPart("metadata", "{'a'") },
+  { name: "metadata that is JSON of another kind", hit: [HIT], apply: withPart("metadata", "[1]") },
+  { name: "time that is text", hit: [HIT], apply: withPart("at", "noon") },
+  { name: "header without its parts", hit: [HIT], apply: withField("event", "hello") },
+  { name: "header with too many parts", hit: [HIT], apply: withPart("metadata", "{}\0{}") },
   {
     name: "event of foreign fields",
     hit: [HIT],

@@ -3,7 +3,7 @@
  * ARGV: nonce, time in ms ("": the server's), the largest event in bytes, the batch, and places of events that were compared and found to be
  * what is stored, as `,3,7,`; "1" when no id is there twice and no event expects a sequence. The batch is packed by MessagePack: how many events
  * each request has; ids; shards of the ids (none: all 0); partitions (none: all 0); shapes; and, event after event, what its shape says of
- * `expected sequence, at, type, key, metadata`, and the payload.
+ * `expected sequence, at`, the tail of its header (type, key, metadata), and the payload.
  *
  * Answers `{ "stream" | "other" }`, or `{ "ok", now, heads, answers }`. Heads are partition and high watermark before, by turns. An answer per
  * request: 0 when all of it is new, or `{ "d", partition, sequence, line, … }` with the stored events of ids that were there (else ""), or
@@ -12,14 +12,8 @@
  */
 import { lua } from "./lua.ts";
 
-/** Bits of the shape: what there is beside partition, id and payload. */
-export const SHAPE: Readonly<Record<"expected" | "at" | "type" | "key" | "metadata", number>> = {
-  expected: 1,
-  at: 2,
-  type: 4,
-  key: 8,
-  metadata: 16,
-};
+/** Bits of the shape: what there is beside partition, id, tail and payload. */
+export const SHAPE: Readonly<Record<"expected" | "at", number>> = { expected: 1, at: 2 };
 
 /** Ids in one call. */
 const IDS_AT_ONCE = 2_000;
@@ -49,65 +43,33 @@ local function log_at(tag, partition)
   return log
 end
 
-local cursor, places, fields = 0, {}, { 'XADD', '', '', 'id', '', 'at', '' }
-local expected, at, kind, key, metadata, payload
--- Reads what the shape of event k says is there. Most events of a batch have the same.
-local known_shape, has_expected, has_at, has_kind, has_key, has_metadata
+local cursor, places, fields = 0, {}, { 'XADD', '', '', 'event', '', 'payload', '', 'latest', '' }
+local expected, at, header, payload
+-- Reads what the shape of event k says is there.
 local function read(k)
-  local shape = shapes[k]
-  if shape ~= known_shape then
-    known_shape, has_metadata = shape, shape >= 16
-    has_key, has_kind, has_at, has_expected = shape % 16 >= 8, shape % 8 >= 4, shape % 4 >= 2, shape % 2 == 1
-    expected, at, kind, key, metadata = nil, nil, nil, nil, nil
-  end
-  local c = cursor
-  if has_expected then
+  local shape, c = shapes[k], cursor
+  expected, at = nil, nil
+  if shape % 2 == 1 then
     c = c + 1
     expected = content[c]
   end
-  if has_at then
+  if shape >= 2 then
     c = c + 1
     at = content[c]
   end
-  if has_kind then
-    c = c + 1
-    kind = content[c]
-  end
-  if has_key then
-    c = c + 1
-    key = content[c]
-  end
-  if has_metadata then
-    c = c + 1
-    metadata = content[c]
-  end
-  payload, cursor = content[c + 1], c + 1
+  header, payload, cursor = ids[k] .. '\0' .. (at or now) .. '\0' .. content[c + 1], content[c + 2], c + 2
 end
 
 -- Writes event k, which was read, as the next of its partition.
 local function write(k, log, sequence)
-  local n, moment, name = 8, at and tonumber(at) or now_ms, format('%d', sequence)
-  fields[2], fields[3], fields[5], fields[7] = log.key, name, ids[k], at or now
-  if log.latest and moment < log.latest then
-    fields[8], fields[9] = 'latest', log.latest
-    n = 10
+  local count, moment, name = 7, at and tonumber(at) or now_ms, format('%d', sequence)
+  fields[2], fields[3], fields[5], fields[7] = log.key, name, header, payload
+  if log.latest and moment < log.latest then count, fields[9] = 9, log.latest
   else log.latest = moment end
-  if kind then
-    fields[n], fields[n + 1] = 'type', kind
-    n = n + 2
-  end
-  if key then
-    fields[n], fields[n + 1] = 'key', key
-    n = n + 2
-  end
-  if metadata then
-    fields[n], fields[n + 1] = 'metadata', metadata
-    n = n + 2
-  end
-  fields[n], fields[n + 1] = 'payload', payload
-  call(unpack(fields, 1, n + 1))
+  call(unpack(fields, 1, count))
   if log.indexes then
-    local texts = { id = ids[k], type = kind, key = key, metadata = metadata, payload = payload }
+    local texts = parts_of(header)
+    texts.payload = payload
     keep_index('ZADD', log.tag, log.indexes, sequence, function(root) return texts[root] end)
   end
   places[k] = log.prefix .. name
@@ -174,9 +136,12 @@ for k = 1, max(1, #partitions) do
   if log_of(partitions[k] or 0).high + total > MOST then plain = false end
 end
 
-local function line_of(sequence, id, stored_at, a_kind, a_key, a_metadata, a_payload)
-  return format('%d-0\0', sequence) .. id .. '\0' .. stored_at .. '\0' .. (a_kind and '=' .. a_kind or '') .. '\0' .. (a_key and '=' .. a_key or '')
-    .. '\0' .. (a_metadata or '{}') .. '\0' .. a_payload
+local function line_of(stored)
+  return format('%d-0\0', stored.sequence) .. stored.header .. '\0' .. stored.payload
+end
+
+local function tail_of(a_header)
+  return match(a_header, '^%Z*%z%Z*%z(.*)$')
 end
 
 -- The stored event of an id, or nil: what was trimmed is not there.
@@ -186,10 +151,8 @@ local function stored_of(id)
   local log = log_of(tonumber(partition))
   sequence = tonumber(sequence)
   if not log.nonce or sequence < log.first then return nil end
-  local named = { partition = log.partition, sequence = sequence }
   local found = call('XRANGE', log.key, sequence, sequence)[1][2]
-  for k = 1, #found, 2 do named[found[k]] = found[k + 1] end
-  return named
+  return { partition = log.partition, sequence = sequence, header = found[2] or '', payload = found[4] or '' }
 end
 
 -- All of a request is looked at, then all of it is written; the answer.
@@ -202,8 +165,8 @@ local function careful(from, last)
     local stored = not refusal and (fresh[id] or stored_of(id))
     if refusal then -- the rest is passed over
     elseif stored then
-      local line = line_of(stored.sequence, id, stored.at, stored.type, stored.key, stored.metadata, stored.payload)
-      local equal = stored.type == kind and stored.key == key and stored.metadata == metadata and stored.payload == payload
+      local line = line_of(stored)
+      local equal = tail_of(stored.header) == tail_of(header) and stored.payload == payload
       if equal or find(compared, ',' .. (k - 1) .. ',', 1, true) then
         details[#details + 1], details[#details + 2], details[#details + 3] = stored.partition, stored.sequence, line
       else refusal = { 'x', k - from, stored.partition, line } end
@@ -212,9 +175,7 @@ local function careful(from, last)
     else
       before[log] = before[log] or log.high
       log.high = log.high + 1
-      fresh[id] = {
-        partition = log.partition, sequence = log.high, at = at or now, type = kind, key = key, metadata = metadata, payload = payload,
-      }
+      fresh[id] = { partition = log.partition, sequence = log.high, header = header, payload = payload }
       plan[k] = log.high
       details[#details + 1], details[#details + 2], details[#details + 3] = log.partition, log.high, ''
     end

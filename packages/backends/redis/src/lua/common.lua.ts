@@ -75,7 +75,7 @@ local function whole(page, first, last)
     local id = format('%d-0', sequence)
     if page[k] and page[k][1] == id then
       found[#found + 1], k = page[k], k + 1
-    else found[#found + 1] = { id, { 'id', 'deleted-' .. id, 'at', '0', 'payload', '' } } end
+    else found[#found + 1] = { id, { 'event', 'deleted-' .. id .. '\0' .. '0\0\0\0{}', 'payload', '' } } end
   end
   return found
 end

@@ -1,27 +1,12 @@
-/**
- * Events of a partition, as XRANGE gives them: `{ id, { name, value, … } }`. Fields are, in this order, `id`, `at` (ms), `latest` (the
- * greatest `at` so far, where that is another), `type`, `key`, `metadata` (where there are any) and `payload`. Sequences have no gaps (L1).
- */
+/** Events of a partition, as XRANGE gives them: `{ id, { "event", header, "payload", payload } }`. Sequences have no gaps (L1). */
 import { lua } from "./lua.ts";
 
 /** Reading by position. Costs: the events read, and as many calls as there are runs of consecutive ones. */
 export const EVENTS: string = lua`
 -- Bytes of the event in UTF-8, as the caller of append counted them.
 local function size_of(entry)
-  local fields, size = entry[2], 2
-  for k = 1, #fields, 2 do
-    local name = fields[k]
-    if name == 'metadata' then size = size + #fields[k + 1] - 2
-    elseif name ~= 'at' and name ~= 'latest' then size = size + #fields[k + 1] end
-  end
-  return size
-end
-
-local function field_of(entry, name)
-  local fields = entry[2]
-  for k = 1, #fields, 2 do
-    if fields[k] == name then return fields[k + 1] end
-  end
+  local header = header_of(entry)
+  return #(header.id or '') + #(header.type or '') + #(header.key or '') + #(header.metadata or '') + #(entry[2][4] or '')
 end
 
 -- How many events to read at once where they may be too large together.
@@ -93,14 +78,14 @@ local function sequence_at(i, time)
   local low, high = log.first, log.high + 1
   while low < high do
     local middle = low + floor((high - low) / 2)
-    local fields = whole(call('XRANGE', key, middle, middle), middle, middle)[1][2]
-    if (tonumber(fields[5] == 'latest' and fields[6] or fields[4]) or 0) >= time then high = middle else low = middle + 1 end
+    local entry = whole(call('XRANGE', key, middle, middle), middle, middle)[1]
+    if (tonumber(entry[2][6]) or at_of(entry)) >= time then high = middle else low = middle + 1 end
   end
   while low <= log.high do
     local last = min(log.high, low + 99)
     local page = whole(call('XRANGE', key, low, last), low, last)
     for k = 1, #page do
-      if (tonumber(page[k][2][4]) or 0) >= time then return low + k - 1 end
+      if at_of(page[k]) >= time then return low + k - 1 end
     end
     low = low + #page
   end
@@ -108,33 +93,19 @@ local function sequence_at(i, time)
 end
 `;
 
-/** An event as one line of the answer: `<sequence>-0`, id, at, type, key, metadata and payload, apart by U+0000, which none can contain. */
+/** Events as answers have them. */
 export const LINES: string = lua`
--- An entry that no append wrote: its payload is no JSON and shows what there is, so that its delivery fails, and that of no other.
-local function damaged_line(entry)
+-- Header and payload. Of an entry that no append wrote: nothing that could be a header, and what there is, so that its delivery fails, and that of
+-- no other.
+local function texts_of(entry)
   local fields = entry[2]
-  local id = fields[1] == 'id' and fields[2] or ''
-  local shown = string.gsub(concat(fields, ' '), '%z', '?')
-  return entry[1] .. '\0' .. string.gsub(id, '%z', '?') .. '\0' .. '0' .. '\0\0\0{}\0damaged entry: ' .. shown
+  if fields[1] == 'event' and fields[3] == 'payload' then return fields[2], fields[4] end
+  return '', (string.gsub(concat(fields, ' '), '%z', '?'))
 end
 
+-- As one line: the sequence and -0, header and payload, apart by U+0000.
 local function line_of(entry)
-  local fields = entry[2]
-  local k, kind, key, metadata = 5, '', '', '{}'
-  if fields[k] == 'latest' then k = k + 2 end
-  if fields[k] == 'type' then
-    kind = '=' .. fields[k + 1]
-    k = k + 2
-  end
-  if fields[k] == 'key' then
-    key = '=' .. fields[k + 1]
-    k = k + 2
-  end
-  if fields[k] == 'metadata' then
-    metadata = fields[k + 1]
-    k = k + 2
-  end
-  if fields[1] ~= 'id' or fields[3] ~= 'at' or fields[k] ~= 'payload' or find(fields[k + 1], '\0', 1, true) then return damaged_line(entry) end
-  return entry[1] .. '\0' .. fields[2] .. '\0' .. fields[4] .. '\0' .. kind .. '\0' .. key .. '\0' .. metadata .. '\0' .. fields[k + 1]
+  local header, payload = texts_of(entry)
+  return entry[1] .. '\0' .. header .. '\0' .. payload
 end
 `;

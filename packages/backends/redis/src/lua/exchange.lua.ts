@@ -8,7 +8,7 @@
  * 0), token, kind, runs, and for r(etry) and j (reject) delay, reason and stack ("": none, else `=` and the stack).
  *
  * Answers `{ "stream" | "group" | "other" }`, or `{ "ok", now, ordering, settled, partition, streak, more, died, expires, grants, lines }`: an
- * answer per settlement; deliveries that died as place, sequence and reason; grants as place, token, attempt and number of events; the events. On a Cluster
+ * answer per settlement; deliveries that died as place, sequence and reason; grants as place, token, attempt and runs of sequences; of each event header and payload. On a Cluster
  * also "1" when nothing more may be given, and how many crash suspects were; or the look: see `SURVEY_AT`.
  */
 import { LIMITS } from "@rheo/core/internal";
@@ -26,7 +26,7 @@ if missing then return { missing } end
 
 local function beyond()
 ${beyond.join("\n")}
-  return { settle = settle, claim = claim, survey = survey, survey_at = survey_at, flush = flush, runs_of_text = runs_of_text }
+  return { settle = settle, claim = claim, survey = survey, survey_at = survey_at, flush = flush, runs_of_text = runs_of_text, text_of_sequences = text_of_sequences }
 end
 local more_than_happy
 local function progress()
@@ -143,16 +143,19 @@ if not happy or any_alone or min(room, limit) * largest > request.bytes then
   answer[12], answer[13] = pass.closed and 1 or 0, pass.suspects
   for g = 1, #pass.grants do
     local given = pass.grants[g]
-    local entries = given.entries
+    local entries, sequences = given.entries, given.sequences
     if not given.sorted then
       local order = {}
-      for k = 1, #entries do order[k] = { given.sequences[k], entries[k] } end
+      for k = 1, #entries do order[k] = { sequences[k], entries[k] } end
       sort(order, function(a, b) return a[1] < b[1] end)
-      for k = 1, #order do entries[k] = order[k][2] end
+      for k = 1, #order do sequences[k], entries[k] = order[k][1], order[k][2] end
     end
-    for k = 1, #entries do lines[#lines + 1] = line_of(entries[k]) end
+    for k = 1, #entries do
+      local n = #lines
+      lines[n + 1], lines[n + 2] = texts_of(entries[k])
+    end
     local n = #grants
-    grants[n + 1], grants[n + 2], grants[n + 3], grants[n + 4] = given.i - 1, given.token, given.attempt, #entries
+    grants[n + 1], grants[n + 2], grants[n + 3], grants[n + 4] = given.i - 1, given.token, given.attempt, progress().text_of_sequences(sequences)
   end
 elseif room > 0 then
   -- the happy path: of each place in turn the next range
@@ -170,7 +173,10 @@ elseif room > 0 then
     local place = place_of(i)
     local first, last = place.cursor + 1, min(place.cursor + room, log_of(i).high)
     local entries, count = whole(call('XRANGE', tags[i] .. ':log', first, last), first, last), last - first + 1
-    for n = 1, count do lines[granted + n] = line_of(entries[n]) end
+    for n = 1, count do
+      local at = 2 * (granted + n)
+      lines[at - 1], lines[at] = texts_of(entries[n])
+    end
     room, granted = room - count, granted + count
     place.expiry = place.open == 0 and expires or min(place.expiry, expires)
     place.cursor, place.token, place.open, place.changed = last, place.token + 1, place.open + count, true
@@ -178,7 +184,7 @@ elseif room > 0 then
     call('HSET', place.key .. ':leases', token, format('%d-%d %d 1 0 0 %d %d - %s', first, last, count, now, expires, request.consumer))
     call('ZADD', place.key .. ':expiries', expires, token)
     local n = #grants
-    grants[n + 1], grants[n + 2], grants[n + 3], grants[n + 4] = i - 1, place.token, 1, count
+    grants[n + 1], grants[n + 2], grants[n + 3], grants[n + 4] = i - 1, place.token, 1, format('%d-%d', first, last)
   end
 end
 if granted > 0 then touch_member(request.consumer) end

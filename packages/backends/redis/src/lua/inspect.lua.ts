@@ -70,7 +70,7 @@ for i = 1, #KEYS do
   retrying = retrying + call('ZCOUNT', place.key .. ':waiting', '(0', '+inf')
   dead = dead + call('ZCARD', place.key .. ':dead')
   local entry = events_at(i, { frontier_of(place) + 1 }, huge)[1]
-  if entry then oldest = min(oldest, tonumber(entry[2][4])) end
+  if entry then oldest = min(oldest, at_of(entry)) end
   local seen = call('ZRANGE', place.key .. ':members', 0, -1, 'WITHSCORES')
   for k = 1, #seen do members[#members + 1] = seen[k] end
 end

@@ -31,6 +31,10 @@ local function runs_of(sequences)
   return runs
 end
 
+local function text_of_sequences(sequences)
+  return text_of_runs(runs_of(sequences))
+end
+
 local function size_of_runs(runs)
   local size = 0
   for k = 1, #runs, 2 do size = size + runs[k + 1] - runs[k] + 1 end

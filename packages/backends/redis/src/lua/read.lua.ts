@@ -54,7 +54,7 @@ if from > -huge then first = max(first, sequence_at(1, from)) end
 
 -- Looks at an event; false when the answer is full before it.
 local function look(entry, sequence)
-  local at = tonumber(entry[2][4])
+  local at = at_of(entry)
   if at >= from and at < to and (not matches or matches(entry)) then
     size = size + size_of(entry)
     if #answer - 3 == limit or (size > bytes and #answer > 3) then return false end

@@ -413,7 +413,7 @@ local REVOCATIONS_KEPT = 256
 
 -- As text: sequence, attempts, times, consumer, the lengths of event id, reason and stack (-1: none), a line feed, and these three.
 local function bury(place, letter, entry)
-  local id = entry and entry[2][2] or ''
+  local id = entry and id_of(entry) or ''
   local text = format('%d %d %d %d %s %d %d %d\n', letter.sequence, letter.attempts, letter.first, now, letter.consumer or '-', #id, #letter.reason,
     length_of(letter.stack)) .. id .. letter.reason .. (letter.stack or '')
   count_letters(place, call('ZADD', place.key .. ':dead', letter.sequence, text))

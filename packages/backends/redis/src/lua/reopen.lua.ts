@@ -173,7 +173,7 @@ end
 local has_letters = call('EXISTS', place.key .. ':dead') == 1
 for k = 1, #page do
   local entry, sequence = page[k], after + k
-  local at = tonumber(entry[2][4])
+  local at = at_of(entry)
   local selected = at >= from and at < to and (not matches or matches(entry)) and (not passes or passes(entry))
   if selected then count = count + 1 end
   if selected and not is_dry then

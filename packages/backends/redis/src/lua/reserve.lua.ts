@@ -97,7 +97,7 @@ local first, last = string.match(range, '^(%d+)-(%d+)$')
 local page, answer = call('XRANGE', tag .. ':log', first, last), { 'done' }
 for k = 1, #page do
   answer[#answer + 1] = tonumber(string.match(page[k][1], '^%d+'))
-  answer[#answer + 1] = page[k][2][2]
+  answer[#answer + 1] = id_of(page[k])
 end
 return answer
 `;

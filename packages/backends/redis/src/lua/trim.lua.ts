@@ -106,7 +106,7 @@ for k = 1, #page do
     keep_index('ZREM', tags[1], indexes, tonumber(match(page[k][1], '^%d+')), function(root) return field_of(page[k], root) end)
   end
   answer[#answer + 1] = tonumber(match(page[k][1], '^%d+'))
-  answer[#answer + 1] = page[k][2][2]
+  answer[#answer + 1] = id_of(page[k])
 end
 if #page == 0 and ARGV[4] == '1' then
   -- appends that nobody made final: what they appended is gone
