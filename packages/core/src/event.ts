@@ -123,11 +123,17 @@ const damagedEvent = (
 /** Freezes a tree of plain JSON in place. */
 export const deepFreeze = <Value>(value: Value): Value => {
   if (typeof value !== "object" || value === null) return value;
-  Object.freeze(value);
-  // scalars, which are most of it, cost no call
-  for (const name in value) {
-    const item = value[name];
-    if (typeof item === "object" && item !== null) deepFreeze(item);
+  // scalars, which are most of it, cost no call; an array is walked by place, as names of its places would have to be made
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const item: unknown = value[index];
+      if (typeof item === "object" && item !== null) deepFreeze(item);
+    }
+  } else {
+    for (const name in value) {
+      const item = value[name];
+      if (typeof item === "object" && item !== null) deepFreeze(item);
+    }
   }
-  return value;
+  return Object.freeze(value);
 };
