@@ -3,9 +3,10 @@ import { progress } from "@rheo/core/internal";
 import { type Answer, checkFound } from "./answers.ts";
 import type { Row, Statement, Value } from "./database.ts";
 import { type SettledRuns, toResults, toSettlements } from "./settle.ts";
+import { BETWEEN } from "./sql/fetch.sql.ts";
 
 export const EXCHANGE: Statement = {
-  text: "SELECT * FROM @.exchange($1, $2, $3::jsonb, $4::integer, $5::bigint, $6, $7::bigint, $8::integer[], $9::integer, $10::integer, $11::integer, $12::bigint, $13::integer)",
+  text: "SELECT * FROM @.settle_and_fetch($1, $2, $3::jsonb, $4::integer, $5::bigint, $6, $7::bigint, $8::integer[], $9::integer, $10::integer, $11::integer, $12::bigint, $13::integer)",
   writes: true,
   often: true,
 };
@@ -22,7 +23,9 @@ interface Header extends Answer {
   readonly expiresAt?: number;
   /** A partition that somebody else held, where nothing could be given because of that. */
   readonly skipped?: number;
-  readonly grants?: readonly (readonly [partition: number, token: number, attempt: number, count: number])[] | null;
+  readonly grants?:
+    | readonly (readonly [partition: number, token: number, attempt: number, count: number, first: number])[]
+    | null;
 }
 
 /** What came of an exchange: the port's answer, and what this process wants to know besides. */
@@ -59,7 +62,7 @@ export const exchangeValues = (
 /** @throws stream_not_found, group_not_found - only where something was to be fetched */
 export const toExchanged = (request: ExchangeRequest, rows: readonly Row[], before: Readonly<progress.Turn>): Exchanged => {
   const { stream, group, settlements, fetch } = request;
-  const header = JSON.parse(rows[0]?.[6] ?? "{}") as Header; // our own function wrote it
+  const header = JSON.parse(rows[0]?.[0] ?? "{}") as Header; // our own function wrote it
   if (header.missing !== undefined) {
     if (fetch !== null) checkFound(header, stream, group);
     return {
@@ -84,26 +87,46 @@ export const toExchanged = (request: ExchangeRequest, rows: readonly Row[], befo
   };
 };
 
-const toGrants = ({ grants, leasedAt = 0, expiresAt = 0 }: Header, rows: readonly Row[]): Grant[] => {
-  const found = foundOf(rows);
-  let next = 1;
-  const given = (grants ?? []).map(([partition, token, attempt, count], index) => {
-    const end = next + (found?.[index] ?? count);
-    const events = rows.slice(next, end).map((row) => toRecord(row, partition));
-    next = end;
-    return { partition, token, attempt, leasedAtMs: leasedAt, expiresAtMs: expiresAt, events };
-  });
-  return found === null ? given : given.filter(({ events }) => events.length > 0);
-};
+const toGrants = ({ grants, leasedAt = 0, expiresAt = 0 }: Header, rows: readonly Row[]): Grant[] =>
+  (grants ?? [])
+    .map(([partition, token, attempt, count, first], index) => {
+      const events = toRecords(rows[index + 1] ?? [], partition, first, count);
+      return { partition, token, attempt, leasedAtMs: leasedAt, expiresAtMs: expiresAt, events };
+    })
+    .filter(({ events }) => events.length > 0); // what is not there has been told as skipped
 
-/** How many events of each grant are there; null: all. What is not has been told as skipped. */
-const foundOf = (rows: readonly Row[]): readonly number[] | null => {
-  const last = rows.length > 1 ? rows[rows.length - 1] : undefined;
-  return last === undefined || last[0] !== null ? null : (JSON.parse(last[6] ?? "{}") as { found: number[] }).found; // our own function wrote it
+/** Of a row of the type grant_row. */
+const toRecords = (row: Row, partition: number, first: number, count: number): EventRecord[] => {
+  const [, sequenceTexts = null, idTexts, timeTexts, typeTexts, keyTexts, metadataTexts, payloadTexts] = row;
+  // our own function wrote them, a value for each event
+  const sequences = sequenceTexts === null ? null : (JSON.parse(sequenceTexts) as number[]);
+  const ids = JSON.parse(idTexts ?? "[]") as string[];
+  const times = JSON.parse(timeTexts ?? "[]") as number[];
+  const types = JSON.parse(typeTexts ?? "[]") as (string | null)[];
+  const keys = JSON.parse(keyTexts ?? "[]") as (string | null)[];
+  const metadata = metadataTexts?.split(BETWEEN) ?? [];
+  const payloads = payloadTexts?.split(BETWEEN) ?? [];
+  const records = new Array<EventRecord>(sequences?.length ?? count);
+  for (let at = 0; at < records.length; at++) {
+    records[at] = {
+      id: ids[at] ?? "",
+      partition,
+      sequence: sequences?.[at] ?? first + at,
+      timestampMs: times[at] ?? 0,
+      type: types[at] ?? null,
+      key: keys[at] ?? null,
+      metadata: sharing(metadata[at]),
+      payload: payloads[at] ?? "null",
+    };
+  }
+  return records;
 };
 
 /** Shared by all that have none, so that what the driver made for each does not outlive its row. */
 const NO_METADATA = "{}";
+
+const sharing = (metadata: string | null | undefined): string =>
+  metadata === NO_METADATA ? NO_METADATA : (metadata ?? NO_METADATA);
 
 /** A row of the type event_row. */
 export const toRecord = (row: Row, partition: number): EventRecord => ({
@@ -113,6 +136,6 @@ export const toRecord = (row: Row, partition: number): EventRecord => ({
   timestampMs: Number(row[2]),
   type: row[3] ?? null,
   key: row[4] ?? null,
-  metadata: row[5] === NO_METADATA ? NO_METADATA : (row[5] ?? NO_METADATA),
+  metadata: sharing(row[5]),
   payload: row[6] ?? "null",
 });

@@ -49,7 +49,7 @@ interface Counts {
   readonly inserted: number;
   readonly written: number;
   readonly walBytes: number;
-  /** Calls of exchange() and append(). */
+  /** Calls of settle_and_fetch() and append(). */
   readonly statements: number;
 }
 
@@ -57,7 +57,7 @@ const look = async (schema: string): Promise<Counts> => {
   await pool.query("SELECT pg_stat_force_next_flush()");
   const { rows } = await client.query(
     `SELECT sum(n_tup_ins)::int AS inserted, sum(n_tup_ins + n_tup_upd + n_tup_del)::int AS written,
-      (pg_current_wal_insert_lsn() - '0/0')::bigint AS wal, (SELECT sum(calls) FROM pg_stat_user_functions WHERE schemaname = $1 AND funcname IN ('exchange', 'append'))::int AS calls
+      (pg_current_wal_insert_lsn() - '0/0')::bigint AS wal, (SELECT sum(calls) FROM pg_stat_user_functions WHERE schemaname = $1 AND funcname IN ('settle_and_fetch', 'append'))::int AS calls
     FROM pg_stat_user_tables WHERE schemaname = $1`,
     [schema],
   );
@@ -237,7 +237,7 @@ const grow = (
 /** Buffers that a fetch of 10 and its ack touch, the second time that a connection does so. */
 const buffersOfFetch = async (schema: string): Promise<number> => {
   const text = (settlements: string): string =>
-    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM "${schema}".exchange('${STREAM}', 'g', ${settlements}, 10, 8388608, 'b', NULL, NULL, 0, 0, NULL, NULL, 1)`;
+    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM "${schema}".settle_and_fetch('${STREAM}', 'g', ${settlements}, 10, 8388608, 'b', NULL, NULL, 0, 0, NULL, NULL, 1)`;
   let buffers = 0;
   for (let round = 0; round < 8; round++) {
     const { rows } = await client.query(text("NULL"));
@@ -252,7 +252,7 @@ const buffersOfFetch = async (schema: string): Promise<number> => {
       { p: 0, t: Number(lease.token), s: `{[${lease.first},${Number(lease.last) + 1})}`, k: "a" },
     ]);
     await client.query(
-      `SELECT * FROM "${schema}".exchange('${STREAM}', 'g', '${settlement}', NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL)`,
+      `SELECT * FROM "${schema}".settle_and_fetch('${STREAM}', 'g', '${settlement}', NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL)`,
     );
   }
   return buffers;

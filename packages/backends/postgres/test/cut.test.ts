@@ -53,7 +53,7 @@ describe.each(LOSSES)("when the %s is lost", (loss) => {
       await fill(backend, 3);
       const { grants } = await backend.exchange(fetching(3));
       const settlement = { ...ackOf(grants[0], 2), outcome };
-      const lost = proxy.lose(loss, ".exchange(");
+      const lost = proxy.lose(loss, ".settle_and_fetch(");
       await expect(backend.exchange(settling([settlement]))).rejects.toMatchObject(UNKNOWN);
       await lost;
       const { settled } = await backend.exchange(settling([settlement]));
@@ -68,7 +68,7 @@ describe.each(LOSSES)("when the %s is lost", (loss) => {
 
   test("what a fetch was given and never heard of is given again when its lease runs out", async () => {
     await fill(backend, 3, { leaseMs: 100 });
-    const lost = proxy.lose(loss, ".exchange(");
+    const lost = proxy.lose(loss, ".settle_and_fetch(");
     await expect(backend.exchange(fetching(3))).rejects.toMatchObject(UNKNOWN);
     await lost;
     await new Promise((resolve) => setTimeout(resolve, 150));

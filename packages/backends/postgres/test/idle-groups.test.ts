@@ -45,15 +45,15 @@ test("polls of idle groups at once are one statement for 200 of them; those of o
   const groups = Array.from({ length: 250 }, (_, n) => `g${n}`);
   const { backend, schema } = await open(groups);
   expect(found(await poll(backend, groups)).flat()).toEqual([]);
-  const before = await calls(schema, "exchange");
+  const before = await calls(schema, "settle_and_fetch");
   expect(before).toBe(250);
   for (let round = 0; round < 10; round++) expect(found(await poll(backend, groups)).flat()).toEqual([]);
-  expect([await calls(schema, "exchange"), await calls(schema, "claimable")]).toEqual([before, 20]);
+  expect([await calls(schema, "settle_and_fetch"), await calls(schema, "claimable")]).toEqual([before, 20]);
   for (let round = 0; round < 5; round++) await backend.exchange(requestOf("g7"));
-  expect([await calls(schema, "exchange"), await calls(schema, "claimable")]).toEqual([before + 5, 20]);
+  expect([await calls(schema, "settle_and_fetch"), await calls(schema, "claimable")]).toEqual([before + 5, 20]);
   await backend.append([request(1)]);
   expect(found(await poll(backend, groups))).toEqual(groups.map(() => [1]));
-  expect([await calls(schema, "exchange"), await calls(schema, "claimable")]).toEqual([before + 255, 20]);
+  expect([await calls(schema, "settle_and_fetch"), await calls(schema, "claimable")]).toEqual([before + 255, 20]);
   await backend.close();
 });
 

@@ -82,7 +82,7 @@ test("go on where a function is made anew with another result", async () => {
   const { backend, pool, schema } = await open(true);
   expect(await work(backend)).toEqual([1]);
   const { rows } = await pool.query<{ source: string }>(
-    `SELECT pg_get_functiondef(p.oid) AS source FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND proname = 'exchange'`,
+    `SELECT pg_get_functiondef(p.oid) AS source FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND proname = 'settle_and_fetch'`,
     [schema],
   );
   const [{ source } = { source: "" }] = rows;

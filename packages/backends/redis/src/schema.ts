@@ -4,7 +4,7 @@ import type { Connection } from "./connection.ts";
 import { metaKey } from "./keys.ts";
 import { SET_LAYOUT } from "./program.ts";
 
-/** 1 was of no release: its events had a field for each of their parts. */
+/** Entries of layout 1 have a field for each part of an event. They stay as they are, and are read as those of 2. */
 export const LAYOUT_VERSION = 2;
 
 /** @throws schema_outdated, unavailable */
@@ -15,17 +15,14 @@ export const openSchema = async (connection: Connection, prefix: string, mayMigr
       "schema_outdated",
       `The keys under "${prefix}" have layout ${version}, and this @rheo/redis knows layouts up to ${LAYOUT_VERSION}. Update the package, or use the version that made them.`,
     );
-  if (version !== 0 && version < LAYOUT_VERSION)
+  if (version < LAYOUT_VERSION && !mayMigrate)
     throw new RheoError(
       "schema_outdated",
-      `The keys under "${prefix}" have layout ${version}, of a version before the first release, and this @rheo/redis knows only layout ${LAYOUT_VERSION}. Remove them, or use another prefix.`,
+      version === 0
+        ? `There is nothing under "${prefix}". Open it once without { migrate: false }.`
+        : `The keys under "${prefix}" have layout ${version}, and this @rheo/redis writes layout ${LAYOUT_VERSION}. Open it once without { migrate: false }.`,
     );
-  if (version === 0 && !mayMigrate)
-    throw new RheoError(
-      "schema_outdated",
-      `There is nothing of layout ${LAYOUT_VERSION} under "${prefix}". Open it once without { migrate: false }.`,
-    );
-  if (version === 0) await migrate(connection, prefix);
+  if (version < LAYOUT_VERSION) await migrate(connection, prefix);
 };
 
 /** Several processes may do so at once. */

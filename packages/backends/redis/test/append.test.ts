@@ -5,7 +5,7 @@ import { RESERVED, tailOf } from "@rheo/redis/internal";
 import { startRedis, startRedisCluster } from "@rheo/testing/servers";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
-import { event, openBackend, REAL_TIME, STREAM } from "./fixtures/scene.ts";
+import { event, fetching, GROUP, OPTIONS, openBackend, REAL_TIME, STREAM } from "./fixtures/scene.ts";
 import { newPrefix, openStore } from "./fixtures/store.ts";
 
 const server = await startRedis();
@@ -49,6 +49,26 @@ describe("the log", () => {
       ["2-0", ["event", `${early.id}\0${1_600_000_000_000}\0\0\0{}`, "payload", "{}", "latest", "1700000000000"]],
     ]);
     expect(await client.exists(`${prefix}:{${STREAM}/0}:log`)).toBe(0);
+    await backend.close();
+  });
+
+  test("may have entries of layout 1, with a field for each part of an event", async () => {
+    const { backend, prefix } = await openStream(1);
+    const full = { ...event({ n: 1 }), type: "placed", key: "c-1", metadata: '{"a":1}', timestampMs: 1_700_000_000_000 };
+    const early = { ...event({ n: 2 }), timestampMs: 1_600_000_000_000 };
+    await appendTo(backend, 1, [full, early]);
+    const before = await backend.readIds(STREAM, [full.id, early.id]);
+    const log = `${prefix}:{${STREAM}/0}:log`;
+    await client.del(log);
+    const parts = ["type", "placed", "key", "c-1", "metadata", full.metadata, "payload", full.payload];
+    await client.xadd(log, "1-0", "id", full.id, "at", "1700000000000", ...parts);
+    await client.xadd(log, "2-0", "id", early.id, "at", "1600000000000", "latest", "1700000000000", "payload", early.payload);
+    expect(await backend.readIds(STREAM, [full.id, early.id])).toEqual(before);
+    expect(sequencesOf(await appendTo(backend, 1, [event({ n: 3 }), full, early]))).toEqual([3, 1, 2]);
+    const start = { kind: "time", timeMs: 1_650_000_000_000 } as const;
+    await backend.createGroup(STREAM, GROUP, { ...OPTIONS, ordering: "key", filter: { type: "placed" } }, start);
+    const { grants } = await backend.exchange(fetching(10));
+    expect(grants.flatMap(({ events }) => events)).toEqual(before.slice(0, 1));
     await backend.close();
   });
 

@@ -130,11 +130,9 @@ describe("the layout", () => {
     await client.hset(`${prefix}:{catalog}:meta`, "layout", LAYOUT_VERSION + 1);
     await expect(open(prefix)).rejects.toMatchObject({ code: "schema_outdated" });
     expect(await client.hget(`${prefix}:{catalog}:meta`, "layout")).toBe(String(LAYOUT_VERSION + 1));
-    for (const migrate of [true, false]) {
-      await client.hset(`${prefix}:{catalog}:meta`, "layout", LAYOUT_VERSION - 1);
-      const older = redis({ url: server.url, prefix, notify: false });
-      await expect(older.open({ clock: null, migrate })).rejects.toMatchObject({ code: "schema_outdated" });
-      expect(await client.hget(`${prefix}:{catalog}:meta`, "layout")).toBe(String(LAYOUT_VERSION - 1));
-    }
+    await client.hset(`${prefix}:{catalog}:meta`, "layout", LAYOUT_VERSION - 1);
+    await expect(closed.open({ clock: null, migrate: false })).rejects.toMatchObject({ code: "schema_outdated" });
+    await (await open(prefix)).close();
+    expect(await client.hget(`${prefix}:{catalog}:meta`, "layout")).toBe(String(LAYOUT_VERSION));
   });
 });

@@ -54,24 +54,32 @@ CREATE FUNCTION @.survey_plain(p_group_id integer, p_stream_id integer, p_partit
   WHERE p.group_id = p_group_id
 $$;`;
 
-/** The answer without the events, in the shape of a row of events. */
-export const HEADER = `
-CREATE FUNCTION @.header(p_answer jsonb) RETURNS @.event_row LANGUAGE sql IMMUTABLE AS $$
-  SELECT ROW(NULL, NULL, NULL, NULL, NULL, NULL, p_answer::text)::@.event_row
+/** The answer without the events, in the shape of a row of them. */
+export const GRANT_HEADER = `
+CREATE FUNCTION @.grant_header(p_answer jsonb) RETURNS @.grant_row LANGUAGE sql IMMUTABLE AS $$
+  SELECT ROW(p_answer::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::@.grant_row
 $$;`;
 
+/** Between the metadata of two events, and between their payloads: JSON has no such character in it. */
+export const BETWEEN: string = "\u0001";
+
+/** Events as few texts: a driver takes longer to read a row of seven values than a server to put it there. */
+const TEXTS = `json_agg(e.id), json_agg(@.ms(e.timestamp)), json_agg(e.type), json_agg(e.key), string_agg(e.metadata::text, E'\\x01'),
+  string_agg(e.payload::text, E'\\x01')`;
+
 /**
- * The first row's payload is the answer without the events; then the events, grant by grant; where some were not there, a last row says how
- * many of each grant were. Null settlements or limit: that part is empty.
+ * The first row has the answer without the events; then there is a row for each grant: ids, times (ms), types and keys of its events as JSON, their metadata
+ * and payloads as texts with U+0001 between them, and their sequences as JSON unless they are all from the first on. Null settlements or limit: that
+ * part is empty.
  * Partitions that others hold are passed over. If nothing was given because of that, the answer names one, and the call is made again with
  * `p_wait_for`: it then holds nothing that anybody else could be waiting for.
  * Cost of the happy path, however many events: two rows in (lease, cursor), two out (the lease settled, the cursor before).
  */
-export const EXCHANGE = `
-CREATE FUNCTION @.exchange(
+export const EXCHANGE: string = `
+CREATE FUNCTION @.settle_and_fetch(
   p_stream text, p_group text, p_settlements jsonb, p_limit integer, p_max_bytes bigint, p_consumer_id text, p_lease_ms bigint, p_partitions integer[],
   p_turn integer, p_streak integer, p_wait_for integer, p_now_ms bigint, p_run_limit integer
-) RETURNS SETOF @.event_row LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+) RETURNS SETOF @.grant_row LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   g record;
   v_answer jsonb;
@@ -95,14 +103,13 @@ DECLARE
   h @.cursors;
   v_grants jsonb := '[]';
   v_grant @.granted;
+  v_texts @.grant_row;
   v_rows integer;
-  v_found integer[] := '{}';
-  v_is_whole boolean := true;
   p @.pass;
 BEGIN
   SELECT * INTO g FROM @.find_group(p_stream, p_group);
   IF g.group_id IS NULL THEN
-    RETURN NEXT @.header(jsonb_build_object('missing', coalesce(@.missing(g.stream_id, g.group_id), 'stream')));
+    RETURN NEXT @.grant_header(jsonb_build_object('missing', coalesce(@.missing(g.stream_id, g.group_id), 'stream')));
     RETURN;
   END IF;
   v_answer := jsonb_build_object('stream', g.stream_id, 'ordering', g.ordering);
@@ -112,7 +119,7 @@ BEGIN
       @.settle_all(g.group_id, g.stream_id, g.ordering, g.max_attempts, p_settlements, @.moment(p_now_ms)));
   END IF;
   IF p_limit IS NULL OR g.paused THEN
-    RETURN NEXT @.header(v_answer);
+    RETURN NEXT @.grant_header(v_answer);
     RETURN;
   END IF;
   IF p_wait_for IS NOT NULL THEN PERFORM @.hold(g.group_id, ARRAY[p_wait_for]); END IF;
@@ -151,7 +158,7 @@ BEGIN
     v_now := @.moment(p_now_ms);
   END LOOP;
   IF v_partitions IS NULL OR v_room <= 0 THEN
-    RETURN NEXT @.header(v_answer);
+    RETURN NEXT @.grant_header(v_answer);
     RETURN;
   END IF;
   v_lease := coalesce(p_lease_ms, g.lease_ms) * interval '1 millisecond';
@@ -213,25 +220,28 @@ BEGIN
   IF v_granted = 0 AND p.skipped IS NOT NULL THEN v_answer := v_answer || jsonb_build_object('skipped', p.skipped); END IF;
   IF v_granted > 0 THEN PERFORM @.touch_member(g.group_id, p_consumer_id, g.lease_ms, v_now); END IF;
   FOREACH v_grant IN ARRAY p.grants LOOP
-    v_grants := v_grants || jsonb_build_array(jsonb_build_array(v_grant.partition, v_grant.token, v_grant.attempt, v_grant.count));
+    v_grants := v_grants || jsonb_build_array(
+      jsonb_build_array(v_grant.partition, v_grant.token, v_grant.attempt, v_grant.count, lower(v_grant.sequences)));
   END LOOP;
-  RETURN NEXT @.header(v_answer || jsonb_build_object('leasedAt', @.ms(v_now), 'expiresAt', @.ms(p.expires_at), 'grants', v_grants));
+  RETURN NEXT @.grant_header(v_answer || jsonb_build_object('leasedAt', @.ms(v_now), 'expiresAt', @.ms(p.expires_at), 'grants', v_grants));
   FOREACH v_grant IN ARRAY p.grants LOOP
+    v_texts.sequences := NULL;
     IF upper(v_grant.sequences) - lower(v_grant.sequences) = v_grant.count THEN
-      RETURN QUERY SELECT e.sequence, e.id, @.ms(e.timestamp), e.type, e.key, e.metadata::text, e.payload::text FROM @.events e
-        WHERE e.stream_id = g.stream_id AND e.partition = v_grant.partition AND e.sequence >= lower(v_grant.sequences) AND e.sequence < upper(v_grant.sequences)
-        ORDER BY e.sequence;
+      SELECT count(*), ${TEXTS} INTO v_rows, v_texts.ids, v_texts.times, v_texts.types, v_texts.keys, v_texts.metadata, v_texts.payloads FROM (
+        SELECT * FROM @.events e WHERE e.stream_id = g.stream_id AND e.partition = v_grant.partition
+          AND e.sequence >= lower(v_grant.sequences) AND e.sequence < upper(v_grant.sequences) ORDER BY e.sequence
+      ) e;
     ELSE
-      RETURN QUERY SELECT e.sequence, e.id, @.ms(e.timestamp), e.type, e.key, e.metadata::text, e.payload::text
-        FROM @.sequences(v_grant.sequences) s CROSS JOIN LATERAL @.event_at(g.stream_id, v_grant.partition, s) e
-        ORDER BY e.sequence;
+      SELECT count(*), ${TEXTS}, json_agg(e.sequence) INTO v_rows, v_texts.ids, v_texts.times, v_texts.types, v_texts.keys, v_texts.metadata, v_texts.payloads, v_texts.sequences FROM (
+        SELECT e.* FROM @.sequences(v_grant.sequences) s CROSS JOIN LATERAL @.event_at(g.stream_id, v_grant.partition, s) e ORDER BY e.sequence
+      ) e;
     END IF;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    v_found := v_found || v_rows;
     IF v_rows < v_grant.count THEN
+      SELECT coalesce(json_agg(e.sequence ORDER BY e.sequence), '[]') INTO v_texts.sequences FROM @.events e
+      WHERE e.stream_id = g.stream_id AND e.partition = v_grant.partition AND e.sequence <@ v_grant.sequences
+        AND e.sequence >= lower(v_grant.sequences) AND e.sequence < upper(v_grant.sequences);
       PERFORM @.skip_in_grant(g.group_id, g.stream_id, v_grant);
-      v_is_whole := false;
     END IF;
+    RETURN NEXT v_texts;
   END LOOP;
-  IF NOT v_is_whole THEN RETURN NEXT @.header(jsonb_build_object('found', v_found)); END IF;
 END $$;`;

@@ -1,5 +1,11 @@
 /** Queries that filter where the events are. */
 
+/** The answer without the events, in the shape of a row of events. */
+export const HEADER = `
+CREATE FUNCTION @.header(p_answer jsonb) RETURNS @.event_row LANGUAGE sql IMMUTABLE AS $$
+  SELECT ROW(NULL, NULL, NULL, NULL, NULL, NULL, p_answer::text)::@.event_row
+$$;`;
+
 /**
  * Matching events of (p_after, p_until] of one partition, in order, and at the end a row with `{ passed, ended }` in its payload. At most
  * `p_examine` sequences are looked at, so that one call stays short however rare the matches are. The stream is written into the

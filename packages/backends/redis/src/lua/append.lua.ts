@@ -151,7 +151,7 @@ local function stored_of(id)
   local log = log_of(tonumber(partition))
   sequence = tonumber(sequence)
   if not log.nonce or sequence < log.first then return nil end
-  local found = call('XRANGE', log.key, sequence, sequence)[1][2]
+  local found = fields_of(call('XRANGE', log.key, sequence, sequence)[1])
   return { partition = log.partition, sequence = sequence, header = found[2] or '', payload = found[4] or '' }
 end
 

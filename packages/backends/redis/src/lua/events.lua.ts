@@ -6,7 +6,7 @@ export const EVENTS: string = lua`
 -- Bytes of the event in UTF-8, as the caller of append counted them.
 local function size_of(entry)
   local header = header_of(entry)
-  return #(header.id or '') + #(header.type or '') + #(header.key or '') + #(header.metadata or '') + #(entry[2][4] or '')
+  return #(header.id or '') + #(header.type or '') + #(header.key or '') + #(header.metadata or '') + #(fields_of(entry)[4] or '')
 end
 
 -- How many events to read at once where they may be too large together.
@@ -79,7 +79,7 @@ local function sequence_at(i, time)
   while low < high do
     local middle = low + floor((high - low) / 2)
     local entry = whole(call('XRANGE', key, middle, middle), middle, middle)[1]
-    if (tonumber(entry[2][6]) or at_of(entry)) >= time then high = middle else low = middle + 1 end
+    if (tonumber(fields_of(entry)[6]) or at_of(entry)) >= time then high = middle else low = middle + 1 end
   end
   while low <= log.high do
     local last = min(log.high, low + 99)
@@ -98,7 +98,7 @@ export const LINES: string = lua`
 -- Header and payload. Of an entry that no append wrote: nothing that could be a header, and what there is, so that its delivery fails, and that of
 -- no other.
 local function texts_of(entry)
-  local fields = entry[2]
+  local fields = fields_of(entry)
   if fields[1] == 'event' and fields[3] == 'payload' then return fields[2], fields[4] end
   return '', (string.gsub(concat(fields, ' '), '%z', '?'))
 end

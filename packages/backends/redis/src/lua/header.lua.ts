@@ -6,6 +6,20 @@
 import { lua } from "./lua.ts";
 
 export const HEADER: string = lua`
+-- Name and value by turns. Those of layout 1, which had a field for each part, as if they had been written today.
+local function fields_of(entry)
+  local fields = entry[2]
+  if fields[1] == 'id' then
+    local named = {}
+    for k = 1, #fields, 2 do named[fields[k]] = fields[k + 1] end
+    local kind, key = named.type and '=' .. named.type or '', named.key and '=' .. named.key or ''
+    local header = named.id .. '\0' .. (named.at or '') .. '\0' .. kind .. '\0' .. key .. '\0' .. (named.metadata or '{}')
+    fields = { 'event', header, 'payload', named.payload or '', 'latest', named.latest }
+    entry[2] = fields
+  end
+  return fields
+end
+
 -- The parts of a header by name; none of one that no append wrote.
 local function parts_of(header)
   local id, at, kind, key, metadata = string.match(header or '', '^(%Z*)%z(%Z*)%z(%Z*)%z(%Z*)%z(%Z*)$')
@@ -16,12 +30,12 @@ local function parts_of(header)
 end
 
 local function header_of(entry)
-  entry.header = entry.header or parts_of(entry[2][2])
+  entry.header = entry.header or parts_of(fields_of(entry)[2])
   return entry.header
 end
 
 local function id_of(entry)
-  return string.match(entry[2][2] or '', '^%Z*')
+  return string.match(fields_of(entry)[2] or '', '^%Z*')
 end
 
 -- In ms; 0 for what has none.
@@ -30,7 +44,7 @@ local function at_of(entry)
 end
 
 local function field_of(entry, name)
-  if name == 'payload' then return entry[2][4] end
+  if name == 'payload' then return fields_of(entry)[4] end
   return header_of(entry)[name]
 end
 `;
