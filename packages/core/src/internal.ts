@@ -9,6 +9,7 @@ export {
   type StoredStream,
 } from "./append-plan.ts";
 export { BACKOFF_JITTER, BACKOFF_MAX_MS, backoffMs, isTransient, spread } from "./backoff.ts";
+export { GROUP_MEMORY_MS } from "./calls/context.ts";
 export { systemClock } from "./clock.ts";
 export { type Decode, decoderOf, undecodable } from "./decoding.ts";
 export { clockDiagnosis, failure, fine, warning } from "./diagnosis.ts";

@@ -2,7 +2,7 @@ import { FrozenClock, RheoError } from "@rheo/core";
 import { memory } from "@rheo/memory";
 import { supervise } from "@rheo/runtime";
 import { ack, batchHandler, handler, reject, retry } from "@rheo/runtime/handler";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { caughtUp, type Fault, faulty, openOrders, record, stopFrozen, turns, until } from "./store.ts";
 
 const consumer = { stream: "orders", group: "g", createGroup: {} } as const;
@@ -260,6 +260,38 @@ describe("time", () => {
     await rheo.append("orders", { payload: "woken" });
     await turns();
     expect(seen).toEqual(["woken"]);
+  });
+
+  test("the options of a group are read again after somebody told of its stream, and not while nobody does", async () => {
+    const clock = new FrozenClock();
+    const backend = memory();
+    const reading = vi.spyOn(backend, "getGroup");
+    await using rheo = await openOrders({ clock, backend });
+    const own = { maxAttempts: 2, retry: { minMs: 0, maxMs: 0, factor: 1, jitter: 0 } };
+    const app = await supervise({
+      rheo,
+      consumers: [{ ...consumer, createGroup: own, handler: handler(() => retry(null)) }],
+    });
+    const pass = async (minutes: number): Promise<number> => {
+      const before = reading.mock.calls.length;
+      for (let second = 0; second < minutes * 60; second++) {
+        clock.advance(1_000);
+        await turns(3);
+      }
+      return reading.mock.calls.length - before;
+    };
+    await pass(1);
+    expect(await pass(60)).toBe(0);
+    // by another instance, of which this one remembers nothing
+    await backend.updateGroup("orders", "g", {
+      options: { ...(await backend.getGroup("orders", "g")).options, retry: { ...own.retry, minMs: 600_000, maxMs: 600_000 } },
+    });
+    expect(await pass(1)).toBeGreaterThan(0);
+    expect(await pass(60)).toBe(0);
+    await rheo.append("orders", { payload: 1 });
+    await turns();
+    expect((await rheo.groupInfo("orders", "g")).retrying).toBe(1);
+    await stopFrozen(app, clock);
   });
 
   test("B21 leases are renewed while a handler waits, however long", async () => {

@@ -55,13 +55,20 @@ const checkUrl = (connectionString: string): void => {
   }
 };
 
+/** Connections that have our listener: one, whatever backends share a pool of the user's. */
+const heard = new WeakSet<object>();
+
+/** Without a listener an error of a borrowed connection would end the process. */
+const listen = (client: ClientLike): void => {
+  if (heard.has(client)) return;
+  heard.add(client);
+  client.on("error", ignore);
+};
+
 export class Connections implements Lender {
   readonly #options: ResolvedOptions;
   readonly #pool: PoolLike;
   readonly #end: () => Promise<void>;
-  /** Connections that have our listener. */
-  readonly #heard = new WeakSet<object>();
-
   constructor(options: ResolvedOptions) {
     this.#options = options;
     const { source, connectTimeoutMs } = options;
@@ -70,7 +77,7 @@ export class Connections implements Lender {
       this.#pool = pool;
       this.#end = async () => {
         pool.removeListener("error", ignore);
-        pool.removeListener("connect", this.#listen);
+        pool.removeListener("connect", listen);
       };
     } else {
       checkUrl(source.url);
@@ -87,7 +94,7 @@ export class Connections implements Lender {
     }
     this.#pool.on("error", ignore);
     // a server may end a connection with the very packet that opens it: before anybody who asked for it can listen
-    this.#pool.on("connect", this.#listen);
+    this.#pool.on("connect", listen);
   }
 
   /** A connection; the caller releases it. @throws unavailable - within the limit, when there is none */
@@ -95,7 +102,7 @@ export class Connections implements Lender {
     const { connectTimeoutMs } = this.#options;
     let late = false;
     const connecting = this.#pool.connect().then((client) => {
-      this.#listen(client);
+      listen(client);
       if (late) client.release();
       return client;
     });
@@ -131,13 +138,6 @@ export class Connections implements Lender {
   end(): Promise<void> {
     return this.#end();
   }
-
-  /** Without a listener an error of a borrowed connection would end the process. */
-  readonly #listen = (client: ClientLike): void => {
-    if (this.#heard.has(client)) return;
-    this.#heard.add(client);
-    client.on("error", ignore);
-  };
 }
 
 /** Rejects after a time, unless cancelled. */

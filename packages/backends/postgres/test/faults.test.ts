@@ -201,6 +201,25 @@ describe("faults", () => {
     await pool.end();
   });
 
+  test("many backends that share a pool listen once to each of its connections", async () => {
+    const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+    pool.on("error", () => undefined); // the server ends connections when it stops
+    for (let n = 0; n < 5; n++) {
+      const { backend } = await open({ url: undefined, pool, notify: false });
+      await backend.ping();
+      await backend.close();
+    }
+    const client = await pool.connect();
+    client.release();
+    const before = client.listenerCount("error");
+    const { backend } = await open({ url: undefined, pool, notify: false });
+    await backend.ping();
+    await backend.close();
+    expect(client.listenerCount("error")).toBe(before);
+    expect(before).toBe(2); // the pool's, and ours
+    await pool.end();
+  });
+
   test("a server without connections left is unavailable", async () => {
     const clients: pg.Client[] = [];
     try {

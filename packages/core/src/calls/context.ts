@@ -12,7 +12,7 @@ import type { Waiting } from "../waiting.ts";
 export type AnyStream = StreamRef<unknown, unknown>;
 
 /** How long a group's options may be remembered, in ms: a retry policy changed elsewhere takes hold within this. */
-const GROUP_MEMORY_MS = 5_000;
+export const GROUP_MEMORY_MS = 5_000;
 
 /** What the calls of one instance share. */
 export class Context {

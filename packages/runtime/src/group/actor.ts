@@ -3,7 +3,7 @@
  * nothing itself. The parts it holds: the ledger (what is held), the settler and the renewer (the store), a runner (the handlers).
  */
 import { type GroupRecord, type Outcome, type Rheo, RheoError, type StaleReason, type Timer } from "@rheo/core";
-import { backoffMs, internalsOf, isTransient, type RheoInternals } from "@rheo/core/internal";
+import { backoffMs, GROUP_MEMORY_MS, internalsOf, isTransient, type RheoInternals } from "@rheo/core/internal";
 import { Assignment } from "../assignment/assignment.ts";
 import type { ConsumerDefinition } from "../consumer.ts";
 import { type Deferred, deferred } from "../deferred.ts";
@@ -56,6 +56,9 @@ export class GroupActor {
   #isBusy = false;
   #state: GroupState;
   #group: GroupRecord | null = null;
+  /** When it was read last, and when somebody last told of anything in its stream, on the monotonic clock. */
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #heardAtMs = Number.NEGATIVE_INFINITY;
   #unsubscribe: (() => void) | null = null;
   #failure: Error | null = null;
   #told = false;
@@ -161,8 +164,10 @@ export class GroupActor {
     this.#group = opened.group;
     const { stream } = this.#consumer;
     this.#unsubscribe = this.#internals.backend.subscribe((wake) => {
-      if (wake.stream === null || wake.stream === stream) this.#wake();
-      else if (wake.stream === this.#assignment?.stream) this.#assignment.poke();
+      if (wake.stream === null || wake.stream === stream) {
+        this.#heardAtMs = this.#internals.clock.monotonic();
+        this.#wake();
+      } else if (wake.stream === this.#assignment?.stream) this.#assignment.poke();
     });
     this.#renewer.start();
     if (this.#consumer.partitions === "assigned") this.#assignment = new Assignment(this.#assignmentHost(opened.partitions));
@@ -413,12 +418,20 @@ export class GroupActor {
     );
   }
 
-  /** Every renewal: leases that wait for a slot for over half their length go to others, and changed group options are seen. */
+  /**
+   * Every renewal: leases that wait for a slot for over half their length go to others, and changed group options are seen. A change wakes
+   * everybody up, so that where wake-ups come through, a group of whose stream nobody told anything is not read again.
+   */
   #interval(): void {
-    this.#release(this.#internals.clock.monotonic() - this.#leaseMs() / 2, true);
+    const nowMs = this.#internals.clock.monotonic();
+    this.#release(nowMs - this.#leaseMs() / 2, true);
+    // what was read may have been remembered from before somebody told
+    const isKnown = this.#heardAtMs < this.#readAtMs - GROUP_MEMORY_MS;
+    if (isKnown && this.#internals.backend.hearsAll?.() === true) return;
     this.#internals.group(this.#consumer.stream, this.#consumer.group).then(
       (group) => {
         this.#group = group;
+        this.#readAtMs = nowMs;
       },
       () => undefined, // the next exchange says what is wrong
     );
