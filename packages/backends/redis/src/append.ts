@@ -10,12 +10,19 @@ import { LOGS } from "./program.ts";
 import type { Shards } from "./shards.ts";
 import type { Stream } from "./streams.ts";
 
-/** One answer per request; requests of one stream in order. `random`: 12 hex digits. */
+/** What an append tells other processes itself. */
+export interface News {
+  readonly channel: string;
+  readonly message: string;
+}
+
+/** One answer per request; requests of one stream in order. `random`: 12 hex digits. `news`: on a single server, of requests of one stream. */
 export const append = async (
   shards: Shards,
   prefix: string,
   requests: readonly AppendRequest[],
   random: () => string,
+  news: News | null,
 ): Promise<AppendAnswer[]> => {
   const answers = new Array<AppendAnswer>(requests.length);
   const names = new Set(requests.map(({ stream }) => stream));
@@ -25,14 +32,19 @@ export const append = async (
       const mine = places.map((place) => requests[place] as AppendRequest); // places of requests
       const mineAnswered = shards.isCluster
         ? await new ClusterAppend(shards, prefix, name, random).run(mine)
-        : await appendTo(shards, name, mine);
+        : await appendTo(shards, name, mine, news);
       for (const [index, answer] of mineAnswered.entries()) answers[places[index] ?? 0] = answer;
     }),
   );
   return answers;
 };
 
-const appendTo = async (shards: Shards, name: string, requests: readonly AppendRequest[]): Promise<AppendAnswer[]> => {
+const appendTo = async (
+  shards: Shards,
+  name: string,
+  requests: readonly AppendRequest[],
+  news: News | null,
+): Promise<AppendAnswer[]> => {
   const answers: AppendAnswer[] = [];
   /** Places in the next request of events that were found to be what is stored. */
   let compared: number[] = [];
@@ -46,7 +58,8 @@ const appendTo = async (shards: Shards, name: string, requests: readonly AppendR
       continue;
     }
     const chunk = chunkOf(left, stream.partitions);
-    const reply = await shards.connection.run(LOGS.append, [stream.heads[0] ?? ""], argumentsOf(shards, stream, chunk, compared));
+    const args = [...argumentsOf(shards, stream, chunk, compared), news?.channel ?? "", news?.message ?? ""];
+    const reply = await shards.connection.run(LOGS.append, [stream.heads[0] ?? ""], args);
     const [state, now, heads, answered] = reply as Reply; // our own script wrote it
     if (state !== "ok") {
       shards.streams.forget(name);

@@ -36,7 +36,7 @@ import type {
   Watermark,
 } from "@rheo/core";
 import { progress, systemClock } from "@rheo/core/internal";
-import { append } from "./append.ts";
+import { append, type News } from "./append.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import * as catalog from "./catalog.ts";
 import { createListener } from "./client.ts";
@@ -159,10 +159,19 @@ export class RedisBackend implements Backend {
   }
 
   async append(requests: readonly AppendRequest[]): Promise<AppendAnswer[]> {
-    const answers = await append(this.#shards, this.#prefix, requests, randomName);
+    const news = this.#newsOf(requests);
+    const answers = await append(this.#shards, this.#prefix, requests, randomName, news);
     const changed = requests.filter((_, index) => addsEvents(answers[index]));
-    for (const stream of new Set(changed.map((request) => request.stream))) this.#wake.tell(stream);
+    for (const stream of new Set(changed.map((request) => request.stream))) this.#wake.tell(stream, news !== null);
     return answers;
+  }
+
+  /** What an append may tell other processes by itself: a message that comes with the write is a round trip earlier. */
+  #newsOf(requests: readonly AppendRequest[]): News | null {
+    const [first] = requests;
+    if (first === undefined || this.#shards.isCluster || requests.some(({ stream }) => stream !== first.stream)) return null;
+    const message = this.#wake.carry(first.stream);
+    return message === null ? null : { channel: channelOf(this.#prefix), message };
   }
 
   async read(request: ReadRequest): Promise<EventRecord[]> {

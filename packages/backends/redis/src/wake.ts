@@ -32,10 +32,17 @@ export class Wake {
     return this.#listeners.add(listener);
   }
 
-  /** Something of a stream changed: tells listeners here and elsewhere. */
-  tell(stream: string): void {
+  /** The message with which a change of a stream, about to be made, may tell others itself. Null: it may not, as another was sent a moment ago. */
+  carry(stream: string): string | null {
+    if (this.#options.publish === null || this.#timer !== null || this.#sending !== null) return null;
+    this.#rest();
+    return this.#messageOf([stream]);
+  }
+
+  /** Something of a stream changed: tells listeners here, and elsewhere unless the change itself has `carried` the news. */
+  tell(stream: string, carried = false): void {
     this.hear(stream);
-    if (this.#options.publish === null) return;
+    if (this.#options.publish === null || carried) return;
     this.#unsent.add(stream);
     this.#arm();
   }
@@ -62,18 +69,26 @@ export class Wake {
 
   #arm(): void {
     if (this.#timer !== null || this.#sending !== null) return;
+    this.#rest();
+    this.#send(); // the first at once, those that follow closely together
+  }
+
+  #rest(): void {
     this.#timer = setTimeout(() => {
       this.#timer = null;
       if (this.#unsent.size > 0) this.#arm();
     }, PUBLISH_EVERY_MS);
     this.#timer.unref();
-    this.#send(); // the first at once, those that follow closely together
+  }
+
+  #messageOf(names: readonly string[]): string {
+    return `${this.#options.self}:${names.length > NAMES_SENT ? "" : names.join(",")}`;
   }
 
   #send(): void {
-    const names = this.#unsent.size > NAMES_SENT ? "" : [...this.#unsent].join(",");
+    const message = this.#messageOf([...this.#unsent]);
     this.#unsent.clear();
-    const sending = this.#options.publish?.(`${this.#options.self}:${names}`) ?? Promise.resolve();
+    const sending = this.#options.publish?.(message) ?? Promise.resolve();
     this.#sending = sending
       .catch(() => undefined)
       .then(() => {

@@ -67,6 +67,34 @@ describe("wake-ups", () => {
     expect(await woken).toEqual([STREAM, STREAM]);
   });
 
+  test("the first append after a pause carries its own news: nothing else is sent for it", async () => {
+    const { backend, prefix } = await open();
+    await fill(backend, 0);
+    await pause(50);
+    const monitor = await new Redis(server.port, "127.0.0.1").monitor();
+    const published: string[] = [];
+    monitor.on("monitor", (_time: string, [command = "", channel]: string[], source: string) => {
+      if (command.toLowerCase() === "publish" && channel === `${prefix}:wake`) published.push(source);
+    });
+    const heard = await messages(prefix, async () => void (await backend.append([request(1)])));
+    expect(heard).toEqual([expect.stringMatching(/^[0-9a-f]{12}:s$/)]);
+    expect(published).toEqual(["lua"]);
+    // what writes nothing tells nothing
+    const again = request(1);
+    await backend.append([again]);
+    await pause(50);
+    expect(await messages(prefix, async () => void (await backend.append([again])))).toEqual([]);
+    monitor.disconnect();
+  });
+
+  test("a user who may not publish appends all the same", async () => {
+    await admin("ACL", "SETUSER", "mute", "reset", "on", "nopass", "~*", "+@all", "resetchannels");
+    const { backend } = await open({ url: `redis://mute:x@127.0.0.1:${server.port}` });
+    await fill(backend, 0);
+    await pause(50);
+    expect(await backend.append([request(2)])).toMatchObject([{ kind: "appended", events: [{ sequence: 1 }, { sequence: 2 }] }]);
+  });
+
   test("thousands of appends are few messages, with names only", async () => {
     const { backend, prefix } = await open();
     await fill(backend, 0);

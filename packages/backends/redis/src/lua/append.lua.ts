@@ -1,7 +1,8 @@
 /**
  * Appending on a single server (L1, L4–L6): a batch of requests for one stream, each atomic by itself. KEYS: the head of partition 0.
  * ARGV: nonce, time in ms ("": the server's), the largest event in bytes, the batch, and places of events that were compared and found to be
- * what is stored, as `,3,7,`; "1" when no id is there twice and no event expects a sequence. The batch is packed by MessagePack: how many events
+ * what is stored, as `,3,7,`; "1" when no id is there twice and no event expects a sequence; a channel and what to publish there if anything is
+ * written ("": nothing). The batch is packed by MessagePack: how many events
  * each request has; ids; shards of the ids (none: all 0); partitions (none: all 0); shapes; and, event after event, what its shape says of
  * `expected sequence, at`, the tail of its header (type, key, metadata), and the payload.
  *
@@ -229,10 +230,15 @@ end
 for shard, new in pairs(new_ids) do
   for start = 1, #new, ${IDS_AT_ONCE} do call('HSET', ids_key(shard), unpack(new, start, min(#new, start + ${IDS_AT_ONCE - 1}))) end
 end
-local heads = {}
+local heads, is_news = {}, false
 for _, log in pairs(logs) do
   heads[#heads + 1], heads[#heads + 2] = log.partition, log.before
-  if log.written then put_log(log) end
+  if log.written then
+    put_log(log)
+    is_news = true
+  end
 end
+-- a hint, which a user without the right to the channel need not give
+if is_news and ARGV[7] ~= '' then redis.pcall('PUBLISH', ARGV[7], ARGV[8]) end
 return { 'ok', now, heads, answers }
 `;
