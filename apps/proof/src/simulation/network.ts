@@ -32,6 +32,7 @@ export const networkTo = (options: NetworkOptions): Backend => {
     open: () => store.open({ clock: time, migrate: true }),
     close: () => store.close(),
     subscribe: (listener: WakeListener) => store.subscribe(wakes(options, listener)),
+    hearsAll: () => false, // wake-ups may be lost on the way
   };
   return new Proxy(store, {
     get: (target, name) => {
