@@ -1,4 +1,5 @@
 /** A run of the command: starts what is measured, asks, keeps and shows the answers, and stops it all. */
+import { basename, isAbsolute, relative } from "node:path";
 import type { Command } from "commander";
 import pc from "picocolors";
 import { endWith } from "./end-with.ts";
@@ -77,11 +78,18 @@ export const measureAll = async (given: readonly Subject[], options: MeasureOpti
   }
 };
 
+/** A word of the command without where on this machine things are. */
+const asSeenFromHere = (word: string): string => {
+  if (!isAbsolute(word)) return word;
+  const path = relative(process.cwd(), word);
+  return path.startsWith("..") ? `…/${basename(word)}` : path;
+};
+
 /** What does not change while it runs. */
 const describeSession = async (hosts: Hosts): Promise<Omit<Session, "endedAt" | "noise">> => ({
   startedAt: new Date().toISOString(),
   commit: describeCommit(),
-  command: ["npm run bench --", ...process.argv.slice(2)].join(" "),
+  command: ["npm run bench --", ...process.argv.slice(2).map(asSeenFromHere)].join(" "),
   machine: describeMachine(),
   versions: { ...describeVersions(), ...(await hosts.versions()) },
 });

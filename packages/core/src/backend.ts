@@ -133,8 +133,8 @@ export interface Backend {
 
   /**
    * Whether, at this moment, whatever makes deliveries claimable or changes a group's options reaches those who subscribed, in whichever process
-   * it is done; but for what time alone brings. Members that have been idle for long then poll less, and read options only when told. It may have been wrong a moment ago: when it turns false or true,
-   * subscribers are told of any stream. Absent: never.
+   * it is done; but for what time alone brings. Members that have been idle for long then poll less, and read options only when told. It may
+   * have been wrong a moment ago: when it turns false or true, subscribers are told of any stream. Absent: never.
    */
   hearsAll?(): boolean;
 }

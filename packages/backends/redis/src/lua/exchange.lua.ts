@@ -7,7 +7,7 @@
  * the limit is for new events where the caller has decided that (""), number of partitions of the stream, how many of a key (or partition) may be leased together in a group that keeps order; then for each settlement its place (from
  * 0), token, kind, runs, and for r(etry) and j (reject) delay, reason and stack ("": none, else `=` and the stack).
  *
- * Answers `{ "stream" | "group" | "other" }`, or `{ "ok", now, ordering, settled, partition, streak, more, died, expires, grants, lines }`: an
+ * Answers `{ "stream" | "group" | "other" }`, or `{ "ok", now, ordering, settled, partition, streak, more, died, expires, grants, texts }`: an
  * answer per settlement; deliveries that died as place, sequence and reason; grants as place, token, attempt and runs of sequences; of each event header and payload. On a Cluster
  * also "1" when nothing more may be given, and how many crash suspects were; or the look: see `SURVEY_AT`.
  */
@@ -135,7 +135,7 @@ end
 if #candidates == 0 then return finish() end
 local room = (config.inflight or ${LIMITS.inflightPerPartition} * tonumber(ARGV[${COMMON_ARGUMENTS + 11}])) - inflight
 answer[9] = expires
-local grants, lines, granted = answer[10], answer[11], 0
+local grants, texts, granted = answer[10], answer[11], 0
 
 if not happy or any_alone or min(room, limit) * largest > request.bytes then
   local pass = progress().claim(request, candidates, room, any_alone)
@@ -151,8 +151,8 @@ if not happy or any_alone or min(room, limit) * largest > request.bytes then
       for k = 1, #order do sequences[k], entries[k] = order[k][1], order[k][2] end
     end
     for k = 1, #entries do
-      local n = #lines
-      lines[n + 1], lines[n + 2] = texts_of(entries[k])
+      local n = #texts
+      texts[n + 1], texts[n + 2] = texts_of(entries[k])
     end
     local n = #grants
     grants[n + 1], grants[n + 2], grants[n + 3], grants[n + 4] = given.i - 1, given.token, given.attempt, progress().text_of_sequences(sequences)
@@ -175,7 +175,7 @@ elseif room > 0 then
     local entries, count = whole(call('XRANGE', tags[i] .. ':log', first, last), first, last), last - first + 1
     for n = 1, count do
       local at = 2 * (granted + n)
-      lines[at - 1], lines[at] = texts_of(entries[n])
+      texts[at - 1], texts[at] = texts_of(entries[n])
     end
     room, granted = room - count, granted + count
     place.expiry = place.open == 0 and expires or min(place.expiry, expires)
