@@ -23,7 +23,8 @@ interface Said {
   readonly why: string | null;
 }
 
-describe.each(["always", "everysec"])("members in processes of their own, appendfsync %s", (appendfsync) => {
+// with everysec a server whose disk is slow just then loses with its process what it has acknowledged
+describe.each(["always", "no"])("members in processes of their own, appendfsync %s", (appendfsync) => {
   test("killed at random, with clocks hours apart, over a server that is killed too: every event is acked, none twice", {
     timeout: 120_000,
   }, async () => {

@@ -11,7 +11,7 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { COUNT, connect, LOOK, scriptOf } from "./fixtures/counter.ts";
 import { moveSlot, slotOf } from "./fixtures/slots.ts";
 
-const server = await startRedis({ settings: { appendonly: "yes", "enable-debug-command": "yes" } });
+const server = await startRedis({ settings: { appendonly: "yes", appendfsync: "always", "enable-debug-command": "yes" } });
 const proxy = await startProxy(server.port);
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
