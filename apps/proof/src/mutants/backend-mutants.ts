@@ -96,6 +96,26 @@ export const backendMutants: readonly SourceMutant[] = [
     replace: ``,
     killer: contract("sqlite", "F1", "F2", "T7"),
   },
+  {
+    name: "sqlite-quiet-in-spite-of-time",
+    fault: "a group with something leased, or waiting for its time, is not looked at until somebody writes",
+    file: `${BACKENDS}/sqlite/dist/survey.js`,
+    find: `isBare: rows.length === 0`,
+    replace: `isBare: candidates.size === 0`,
+    killer: contract("sqlite", "idle groups that are fetched from at once"),
+  },
+  {
+    name: "sqlite-quiet-in-spite-of-others",
+    fault: "a group that had nothing is not looked at after another connection has written",
+    file: `${BACKENDS}/sqlite/dist/quiet.js`,
+    find: `[OTHERS, OWN]`,
+    replace: `[OWN]`,
+    killer: {
+      by: "test",
+      file: "packages/backends/sqlite/test/quiet.test.ts",
+      test: "an append here, by another connection",
+    },
+  },
   // PostgreSQL
   {
     name: "postgres-single-lease-token-unchecked",

@@ -16,14 +16,20 @@ export interface News {
   readonly message: string;
 }
 
-/** One answer per request; requests of one stream in order. `random`: 12 hex digits. `news`: on a single server, of requests of one stream. */
-export const append = async (
-  shards: Shards,
-  prefix: string,
-  requests: readonly AppendRequest[],
-  random: () => string,
-  news: News | null,
-): Promise<AppendAnswer[]> => {
+export interface AppendContext {
+  readonly shards: Shards;
+  readonly prefix: string;
+  /** 12 hex digits. */
+  readonly random: () => string;
+  /** On a single server, of requests of one stream. */
+  readonly news: News | null;
+  /** On a single server, whenever events of the stream are on their way: what is sent from then on finds them. */
+  readonly onSent: (stream: string) => void;
+}
+
+/** One answer per request; requests of one stream in order. */
+export const append = async (context: AppendContext, requests: readonly AppendRequest[]): Promise<AppendAnswer[]> => {
+  const { shards, prefix, random } = context;
   const answers = new Array<AppendAnswer>(requests.length);
   const names = new Set(requests.map(({ stream }) => stream));
   await Promise.all(
@@ -32,7 +38,7 @@ export const append = async (
       const mine = places.map((place) => requests[place] as AppendRequest); // places of requests
       const mineAnswered = shards.isCluster
         ? await new ClusterAppend(shards, prefix, name, random).run(mine)
-        : await appendTo(shards, name, mine, news);
+        : await appendTo(context, name, mine);
       for (const [index, answer] of mineAnswered.entries()) answers[places[index] ?? 0] = answer;
     }),
   );
@@ -40,10 +46,9 @@ export const append = async (
 };
 
 const appendTo = async (
-  shards: Shards,
+  { shards, news, onSent }: AppendContext,
   name: string,
   requests: readonly AppendRequest[],
-  news: News | null,
 ): Promise<AppendAnswer[]> => {
   const answers: AppendAnswer[] = [];
   /** Places in the next request of events that were found to be what is stored. */
@@ -59,7 +64,7 @@ const appendTo = async (
     }
     const chunk = chunkOf(left, stream.partitions);
     const args = [...argumentsOf(shards, stream, chunk, compared), news?.channel ?? "", news?.message ?? ""];
-    const reply = await shards.connection.run(LOGS.append, [stream.heads[0] ?? ""], args);
+    const reply = await shards.connection.run(LOGS.append, [stream.heads[0] ?? ""], args, () => onSent(name));
     const [state, now, heads, answered] = reply as Reply; // our own script wrote it
     if (state !== "ok") {
       shards.streams.forget(name);

@@ -160,9 +160,15 @@ export class RedisBackend implements Backend {
 
   async append(requests: readonly AppendRequest[]): Promise<AppendAnswer[]> {
     const news = this.#newsOf(requests);
-    const answers = await append(this.#shards, this.#prefix, requests, randomName, news);
-    const changed = requests.filter((_, index) => addsEvents(answers[index]));
-    for (const stream of new Set(changed.map((request) => request.stream))) this.#wake.tell(stream, news !== null);
+    // a fetch that is sent after the write comes after it, too: who waits here need not wait for the answer
+    const onSent = (stream: string): void => this.#wake.hear(stream);
+    const context = { shards: this.#shards, prefix: this.#prefix, random: randomName, news, onSent };
+    const answers = await append(context, requests);
+    const changed = new Set(requests.filter((_, index) => addsEvents(answers[index])).map(({ stream }) => stream));
+    for (const stream of changed) {
+      if (this.#shards.isCluster) this.#wake.tell(stream);
+      else if (news === null) this.#wake.spread(stream);
+    }
     return answers;
   }
 

@@ -41,9 +41,10 @@ export interface Connection {
    * through a script; and on the node that the slot goes to, keys that have not come yet look as if they were empty. So on a Cluster
    * a script begins with one `EXISTS` of every key that it may touch: with two or more of them it fails, before anything was written,
    * unless all are there, and the script is tried again until the slot has been moved.
+   * @param onSent - called each time that it is on its way: what is sent to a single server from then on comes after it
    * @throws unavailable - nothing was applied; outcome_unknown - a writing script may have been
    */
-  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
+  run(script: Script, keys: readonly string[], args: readonly Argument[], onSent?: () => void): Promise<unknown>;
   /** A command that reads. @throws unavailable */
   call(command: string, key: string, ...args: readonly Argument[]): Promise<unknown>;
   /** @throws unavailable */
@@ -58,6 +59,7 @@ interface Call {
   readonly writes: boolean;
   /** One node of a Cluster. */
   readonly node?: Redis;
+  readonly onSent?: (() => void) | undefined;
 }
 
 interface Answer {
@@ -100,14 +102,14 @@ export class RedisConnection implements Connection {
     await this.ping();
   }
 
-  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+  async run(script: Script, keys: readonly string[], args: readonly Argument[], onSent?: () => void): Promise<unknown> {
     const { writes } = script;
     const rest = [keys.length, ...keys, ...args];
     const byText = (error: unknown): Promise<Answer> => {
       if (codeOf(error) !== "NOSCRIPT") throw error;
-      return this.#answer({ name: "eval", args: [script.text, ...rest], writes });
+      return this.#answer({ name: "eval", args: [script.text, ...rest], writes, onSent });
     };
-    const sent = this.#answer({ name: "evalsha", args: [script.sha, ...rest], writes });
+    const sent = this.#answer({ name: "evalsha", args: [script.sha, ...rest], writes, onSent });
     const { value, socket } = await sent.catch(byText).catch((error: unknown) => {
       throw writes && isBreak(error) ? broken(error) : unavailable(error);
     });
@@ -168,7 +170,7 @@ export class RedisConnection implements Connection {
       if (this.#isClosed) throw closed();
       const sending = new Sending(call.name, call.args);
       try {
-        return { value: await this.#send(sending, call.node ?? this.client), socket: sending.socket };
+        return { value: await this.#send(sending, call.node ?? this.client, call.onSent), socket: sending.socket };
       } catch (error) {
         if (codeOf(error) === "READONLY") this.#renew();
         if (isRefusal(error) && !isMoving(error)) throw error;
@@ -181,14 +183,18 @@ export class RedisConnection implements Connection {
     }
   }
 
-  async #send(sending: Sending, client: Client): Promise<unknown> {
+  async #send(sending: Sending, client: Client, onSent?: () => void): Promise<unknown> {
     const { commandTimeoutMs } = this.#options;
     const timer = setTimeout(() => sending.lose(new Late(commandTimeoutMs)), commandTimeoutMs);
     this.#underWay.add(sending);
     try {
       client.sendCommand(sending);
       sending.guard();
-      return await sending.promise;
+      const isOnItsWay = sending.wasSent;
+      if (isOnItsWay) onSent?.();
+      const value = await sending.promise;
+      if (!isOnItsWay) onSent?.(); // the driver had kept it until it was connected
+      return value;
     } finally {
       clearTimeout(timer);
       this.#underWay.delete(sending);

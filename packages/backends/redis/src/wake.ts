@@ -39,10 +39,15 @@ export class Wake {
     return this.#messageOf([stream]);
   }
 
-  /** Something of a stream changed: tells listeners here, and elsewhere unless the change itself has `carried` the news. */
-  tell(stream: string, carried = false): void {
+  /** Something of a stream changed: tells listeners here and elsewhere. */
+  tell(stream: string): void {
     this.hear(stream);
-    if (this.#options.publish === null || carried) return;
+    this.spread(stream);
+  }
+
+  /** Tells listeners elsewhere. */
+  spread(stream: string): void {
+    if (this.#options.publish === null) return;
     this.#unsent.add(stream);
     this.#arm();
   }

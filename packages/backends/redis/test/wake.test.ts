@@ -67,6 +67,34 @@ describe("wake-ups", () => {
     expect(await woken).toEqual([STREAM, STREAM]);
   });
 
+  test("who waits in the process of an append is told once it is on its way, and what it sends then finds the events", async () => {
+    const { backend } = await open();
+    await fill(backend, 0);
+    for (const count of [1, 1_500]) {
+      let isAnswered = false;
+      const found = new Promise((resolve) => {
+        const unsubscribe = backend.subscribe(({ stream }) => {
+          unsubscribe();
+          const before = !isAnswered;
+          resolve(backend.exchange(fetching(1)).then(({ grants }) => [stream, before, grants.length]));
+        });
+      });
+      await backend.append([request(count)]);
+      isAnswered = true;
+      expect(await found).toEqual([STREAM, true, 1]);
+    }
+  });
+
+  test("an append whose script the server has forgotten tells all the same", async () => {
+    const { backend } = await open();
+    await fill(backend, 0);
+    await admin("SCRIPT", "FLUSH");
+    const { streams } = watch(backend);
+    await backend.append([request(1)]);
+    expect(streams.length).toBeGreaterThan(0);
+    expect((await backend.exchange(fetching(1))).grants).toHaveLength(1);
+  });
+
   test("the first append after a pause carries its own news: nothing else is sent for it", async () => {
     const { backend, prefix } = await open();
     await fill(backend, 0);

@@ -12,6 +12,7 @@ import type {
   EventRecord,
   ExchangeAnswer,
   ExchangeRequest,
+  FetchRequest,
   GroupRecord,
   GroupStats,
   Holder,
@@ -38,11 +39,12 @@ import { fileCapabilities, memoryCapabilities } from "./capabilities.ts";
 import { isInMemory, storeName } from "./connect.ts";
 import { diagnose } from "./diagnose.ts";
 import { closed } from "./errors.ts";
-import { exchange, hasWork, NOTHING_FETCHED } from "./fetch.ts";
+import { exchange, NOTHING_FETCHED, prospectOf } from "./fetch.ts";
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from "./groups.ts";
 import { Inspection } from "./inspect.ts";
 import { Memory } from "./memory.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { Quiet } from "./quiet.ts";
 import { getStream, listStreams, read, readIds, watermarks } from "./read.ts";
 import { renew } from "./renew.ts";
 import { redrive, replay, reset } from "./replay.ts";
@@ -58,6 +60,7 @@ export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities;
   readonly #options: ResolvedOptions;
   readonly #memory = new Memory();
+  readonly #quiet = new Quiet();
   readonly #wake: Wake;
   /** Instances that have this backend open. */
   #openers = 0;
@@ -212,13 +215,7 @@ export class SqliteBackend implements Backend {
       this.#wake.tellAfter(connection, stream);
       return result;
     }
-    if (
-      fetch !== null &&
-      settlements.length === 0 &&
-      !(await store.session.read((unit) => hasWork(unit, stream, group, fetch)))
-    ) {
-      return NOTHING_FETCHED;
-    }
+    if (fetch !== null && settlements.length === 0 && !(await this.#mayFind(store, stream, group, fetch))) return NOTHING_FETCHED;
     return store.session.write((unit) => exchange(unit, request, this.#memory, () => this.#wake.tell(stream)));
   }
 
@@ -283,6 +280,17 @@ export class SqliteBackend implements Backend {
 
   async #read<Result>(work: (unit: Unit) => Result): Promise<Result> {
     return this.#opened().session.read(work);
+  }
+
+  /** Whether a fetch that settles nothing, as idle groups poll, may be given something. @throws stream_not_found, group_not_found */
+  async #mayFind({ session }: Store, stream: string, group: string, fetch: FetchRequest): Promise<boolean> {
+    if (await session.outside((sql) => this.#quiet.has(sql, stream, group))) return false;
+    const prospect = await session.read((unit) => {
+      const found = prospectOf(unit, stream, group, fetch);
+      if (found === "none_until_written") this.#quiet.add(stream, group);
+      return found;
+    });
+    return prospect === "some";
   }
 
   #inspect<Result>(stream: string, group: string, work: (found: Inspection) => Result): Promise<Result> {

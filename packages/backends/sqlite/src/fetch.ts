@@ -24,17 +24,21 @@ export const exchange = (unit: Unit, request: ExchangeRequest, memory: Memory, w
   return { settled, ...progress.claim(store, fetch, unit.nowMs, memory.turn(group.groupId)) };
 };
 
+/** What a fetch could be given: something, nothing now, or nothing until somebody writes. */
+export type Prospect = "some" | "none" | "none_until_written";
+
 /**
- * Whether a fetch could be given anything. Read only, so that an idle poll takes no lock and writes nothing.
+ * Read only, so that an idle poll takes no lock and writes nothing.
  * @throws stream_not_found, group_not_found
  */
-export const hasWork = ({ sql, nowMs }: Unit, stream: string, name: string, fetch: FetchRequest): boolean => {
+export const prospectOf = ({ sql, nowMs }: Unit, stream: string, name: string, fetch: FetchRequest): Prospect => {
   const group = requireGroup(sql, stream, name);
-  if (group.record.paused) return false;
-  const { survey } = surveyGroup(sql, group, nowMs, fetch.partitions);
+  if (group.record.paused) return "none_until_written";
+  const { survey, isBare } = surveyGroup(sql, group, nowMs, fetch.partitions);
+  if (isBare) return "none_until_written";
   const mostInflight = group.record.options.maxInflight ?? LIMITS.inflightPerPartition * group.partitions;
-  return survey.candidates.length > 0 && survey.inflight < mostInflight;
+  return survey.candidates.length > 0 && survey.inflight < mostInflight ? "some" : "none";
 };
 
-/** What {@link hasWork} stands for when it is false. */
+/** The answer where there is none. */
 export const NOTHING_FETCHED: ExchangeAnswer = EMPTY;

@@ -39,6 +39,8 @@ export interface Surveyed {
   readonly heads: readonly SurveyedHead[];
   /** Partitions with exceptions. */
   readonly exceptional: ReadonlySet<number>;
+  /** Nothing to claim, nothing in flight and no exceptions, in any partition. */
+  readonly isBare: boolean;
 }
 
 export const surveyGroup = (sql: Sql, group: GroupRow, nowMs: number, partitions: readonly number[] | null): Surveyed => {
@@ -53,7 +55,8 @@ export const surveyGroup = (sql: Sql, group: GroupRow, nowMs: number, partitions
     if (wanted === null || wanted.has(partition)) candidates.set(partition, known);
     return known;
   };
-  for (const row of sql.all(SURVEY, group.groupId, group.streamId, nowMs)) {
+  const rows = sql.all(SURVEY, group.groupId, group.streamId, nowMs);
+  for (const row of rows) {
     const partition = integer(row[1]);
     if (row[0] === KIND.backlog) {
       progress.checkCursor(group.record, partition, integer(row[2]), integerOrNull(row[8]) ?? 0);
@@ -73,7 +76,7 @@ export const surveyGroup = (sql: Sql, group: GroupRow, nowMs: number, partitions
   // an exception that waits for its time is nothing to look at; but what is parked behind its key has no time, and may be free
   const ordered = group.record.options.ordering !== "none";
   const found = sorted.filter((one) => one.backlog || one.expired || one.due || (ordered && one.exceptions));
-  return { survey: { candidates: found, inflight, alone }, heads, exceptional };
+  return { survey: { candidates: found, inflight, alone }, heads, exceptional, isBare: rows.length === 0 };
 };
 
 const toHead = (partition: number, row: Row): SurveyedHead => ({
