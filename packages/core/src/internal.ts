@@ -45,6 +45,7 @@ export { queryMatcher } from "./query.ts";
 export { retryDelayMs } from "./retry-policy.ts";
 export { isSameEvent } from "./same-event.ts";
 export { isVersioned } from "./schema.ts";
+export { SpacedSending } from "./spaced-sending.ts";
 export { cleanText, isStorable, utf8Bytes } from "./text.ts";
 export { leaseId } from "./views.ts";
 export { WakeListeners } from "./wake-listeners.ts";

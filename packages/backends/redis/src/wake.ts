@@ -1,6 +1,6 @@
 /** Hints that there may be something to fetch: to listeners of this process at once, to others by PUBLISH. Polling remains the truth. */
 import type { WakeListener } from "@rheo/core";
-import { WakeListeners } from "@rheo/core/internal";
+import { SpacedSending, WakeListeners } from "@rheo/core/internal";
 
 /** A process publishes at most once in this time, in ms, whatever it appends. */
 const PUBLISH_EVERY_MS = 2;
@@ -18,14 +18,15 @@ export interface WakeOptions {
 }
 
 export class Wake {
-  readonly #options: WakeOptions;
+  readonly #self: string;
   readonly #listeners = new WakeListeners();
-  readonly #unsent = new Set<string>();
-  #timer: NodeJS.Timeout | null = null;
-  #sending: Promise<unknown> | null = null;
+  /** Null: other processes are not told. */
+  readonly #others: SpacedSending<string> | null;
 
-  constructor(options: WakeOptions) {
-    this.#options = options;
+  constructor({ self, publish }: WakeOptions) {
+    this.#self = self;
+    const send = publish === null ? null : (names: readonly string[]) => publish(this.#messageOf(names));
+    this.#others = send === null ? null : new SpacedSending({ send, everyMs: PUBLISH_EVERY_MS });
   }
 
   subscribe(listener: WakeListener): () => void {
@@ -34,9 +35,7 @@ export class Wake {
 
   /** The message with which a change of a stream, about to be made, may tell others itself. Null: it may not, as another was sent a moment ago. */
   carry(stream: string): string | null {
-    if (this.#options.publish === null || this.#timer !== null || this.#sending !== null) return null;
-    this.#rest();
-    return this.#messageOf([stream]);
+    return this.#others?.mayCarry() === true ? this.#messageOf([stream]) : null;
   }
 
   /** Something of a stream changed: tells listeners here and elsewhere. */
@@ -47,15 +46,13 @@ export class Wake {
 
   /** Tells listeners elsewhere. */
   spread(stream: string): void {
-    if (this.#options.publish === null) return;
-    this.#unsent.add(stream);
-    this.#arm();
+    this.#others?.add(stream);
   }
 
   /** A message of some process: who sent it, and names of streams; none means any. */
   receive(message: string): void {
     const [sender, names = ""] = message.split(":", 2);
-    if (sender === this.#options.self) return;
+    if (sender === this.#self) return;
     for (const name of names.split(",")) this.hear(name === "" ? null : name);
   }
 
@@ -66,39 +63,10 @@ export class Wake {
 
   /** Drops what is unsent, and waits for what is being sent. */
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#unsent.clear();
-    await this.#sending;
-  }
-
-  #arm(): void {
-    if (this.#timer !== null || this.#sending !== null) return;
-    this.#rest();
-    this.#send(); // the first at once, those that follow closely together
-  }
-
-  #rest(): void {
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      if (this.#unsent.size > 0) this.#arm();
-    }, PUBLISH_EVERY_MS);
-    this.#timer.unref();
+    await this.#others?.stop();
   }
 
   #messageOf(names: readonly string[]): string {
-    return `${this.#options.self}:${names.length > NAMES_SENT ? "" : names.join(",")}`;
-  }
-
-  #send(): void {
-    const message = this.#messageOf([...this.#unsent]);
-    this.#unsent.clear();
-    const sending = this.#options.publish?.(message) ?? Promise.resolve();
-    this.#sending = sending
-      .catch(() => undefined)
-      .then(() => {
-        this.#sending = null;
-        if (this.#unsent.size > 0) this.#arm();
-      });
+    return `${this.#self}:${names.length > NAMES_SENT ? "" : names.join(",")}`;
   }
 }
