@@ -20,7 +20,7 @@ export interface LookoutOptions {
 /** Between looks, in ms: one read of shared memory. */
 const OFTEN_MS = 20;
 /** Of a quiet file: for file systems that do not tell of what others write. */
-const RARELY_MS = 200;
+const RARELY_MS = 500;
 /** After so many looks that found nothing, a second, it is quiet. */
 const QUIET_LOOKS = 50;
 /** A commit is told of while it is being written. So the next look comes at once, and the waits double up to the usual one. */

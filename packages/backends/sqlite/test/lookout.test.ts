@@ -6,7 +6,7 @@ import { temporaryFile } from "./fixtures/temporary.ts";
 
 /** Between looks while there are commits, and once there are none; and more than it takes to become quiet. */
 const OFTEN_MS = 20;
-const RARELY_MS = 200;
+const RARELY_MS = 500;
 const PAUSE_MS = 1_100;
 
 const started: Lookout[] = [];
