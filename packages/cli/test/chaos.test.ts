@@ -6,7 +6,8 @@ import { findRedis, whyNoNetwork } from "@rheo/testing/servers";
 import { expect, test } from "vitest";
 
 const CHAOS = fileURLToPath(new URL("../../testing/dist/soak/main.js", import.meta.url));
-const RHEO = fileURLToPath(new URL("../../rheo/bin/rheo.js", import.meta.url));
+/** Where the package `rheo` is found, as for who has installed it. */
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const seed = Number(process.env.RHEO_SEED ?? 20);
 
 const PROCESSES = "kill,stop,block,roll,orphan,thread";
@@ -22,7 +23,7 @@ interface Report {
 /** The report, which it prints also when it found something. */
 const chaos = (...args: readonly string[]): Promise<Report> =>
   new Promise((resolve, reject) => {
-    execFile(process.execPath, [CHAOS, "--json", "--rheo", RHEO, ...args], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+    execFile(process.execPath, [CHAOS, "--json", ...args], { maxBuffer: 2 ** 26, cwd: ROOT }, (error, stdout, stderr) => {
       try {
         resolve(JSON.parse(stdout));
       } catch {

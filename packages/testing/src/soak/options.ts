@@ -121,13 +121,15 @@ const number = (name: string, text: string | undefined, fallback: number, min: n
   throw new SoakUsageError(`--${name} is a number from ${min} to ${max}.`);
 };
 
-/** The bin of the package `rheo`, as it is installed in the working directory. */
+/** The command of the package `rheo`, as it is installed in the working directory. */
 const findRheo = (): string => {
   try {
-    return join(dirname(createRequire(`${process.cwd()}/`).resolve("rheo/package.json")), "dist", "main.js");
+    const require = createRequire(`${process.cwd()}/`);
+    const { bin } = require("rheo/package.json") as { readonly bin: { readonly rheo: string } }; // our own
+    return join(dirname(require.resolve("rheo/package.json")), bin.rheo);
   } catch {
     throw new SoakUsageError(
-      'The package "rheo" is not installed here. Run it where it is, or say where its main.js is: --rheo <path>.',
+      'The package "rheo" is not installed here. Run it where it is, or say where its command is: --rheo <path>.',
     );
   }
 };

@@ -41,6 +41,7 @@ export class Producer {
     this.#options = options;
     this.#next = options.from;
     this.#running = this.#run();
+    this.#running.catch(() => undefined); // told by `end`
   }
 
   async end(): Promise<void> {

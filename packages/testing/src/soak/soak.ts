@@ -103,7 +103,8 @@ class Soak {
     const { stream } = this.#environment;
     let producer: Producer | null = null;
     try {
-      await this.#until("all children are ready", () => this.#hosts.isWhole);
+      if (!(await this.#until("all children are ready", () => this.#hosts.isWhole)))
+        throw new Error(`The processes did not become ready. The last that was heard: ${this.#hosts.lastWords()}`);
       producer = this.#rheo === null ? null : this.#produce(this.#rheo);
       await this.#rage();
       await producer?.end();
@@ -243,14 +244,16 @@ class Soak {
     };
   }
 
-  async #until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  /** Whether it came to be so in time; if not, it is a violation. */
+  async #until(what: string, holds: () => boolean | Promise<boolean>): Promise<boolean> {
     const endMs = performance.now() + CALM_MS;
     while (!(await holds())) {
       await this.#look();
       if (performance.now() < endMs) continue;
       this.#violations.push(`after ${CALM_MS} ms still not: ${what}; last heard: ${this.#hosts.lastWords()}`);
-      return;
+      return false;
     }
+    return true;
   }
 }
 
