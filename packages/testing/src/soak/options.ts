@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -124,9 +125,9 @@ const number = (name: string, text: string | undefined, fallback: number, min: n
 /** The command of the package `rheo`, as it is installed in the working directory. */
 const findRheo = (): string => {
   try {
-    const require = createRequire(`${process.cwd()}/`);
-    const { bin } = require("rheo/package.json") as { readonly bin: { readonly rheo: string } }; // our own
-    return join(dirname(require.resolve("rheo/package.json")), bin.rheo);
+    const file = createRequire(`${process.cwd()}/`).resolve("rheo/package.json");
+    const { bin } = JSON.parse(readFileSync(file, "utf8")) as { readonly bin: { readonly rheo: string } }; // our own
+    return join(dirname(file), bin.rheo);
   } catch {
     throw new SoakUsageError(
       'The package "rheo" is not installed here. Run it where it is, or say where its command is: --rheo <path>.',
