@@ -44,7 +44,6 @@ import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from "./g
 import { Inspection } from "./inspect.ts";
 import { Memory } from "./memory.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { Quiet } from "./quiet.ts";
 import { getStream, listStreams, read, readIds, watermarks } from "./read.ts";
 import { renew } from "./renew.ts";
 import { redrive, replay, reset } from "./replay.ts";
@@ -60,7 +59,6 @@ export class SqliteBackend implements Backend {
   readonly capabilities: Capabilities;
   readonly #options: ResolvedOptions;
   readonly #memory = new Memory();
-  readonly #quiet = new Quiet();
   readonly #wake: Wake;
   /** Instances that have this backend open. */
   #openers = 0;
@@ -283,11 +281,11 @@ export class SqliteBackend implements Backend {
   }
 
   /** Whether a fetch that settles nothing, as idle groups poll, may be given something. @throws stream_not_found, group_not_found */
-  async #mayFind({ session }: Store, stream: string, group: string, fetch: FetchRequest): Promise<boolean> {
-    if (await session.outside((sql) => this.#quiet.has(sql, stream, group))) return false;
+  async #mayFind({ session, quiet }: Store, stream: string, group: string, fetch: FetchRequest): Promise<boolean> {
+    if (await session.outside((sql) => quiet.has(sql, stream, group))) return false;
     const prospect = await session.read((unit) => {
       const found = prospectOf(unit, stream, group, fetch);
-      if (found === "none_until_written") this.#quiet.add(stream, group);
+      if (found === "none_until_written") quiet.add(stream, group);
       return found;
     });
     return prospect === "some";

@@ -5,12 +5,15 @@ import { checkpoint, configure, connect, isInMemory, storeName, useWriteAheadLog
 import type { Connection } from "./driver/driver.ts";
 import { ForeignHandles } from "./foreign-transaction.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { Quiet } from "./quiet.ts";
 import { checkOwner, checkVersion, META, migrate, readMeta, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
 import { Sql } from "./sql.ts";
 import { Session, type Unit } from "./transaction.ts";
 
 export class Store {
   readonly session: Session;
+  /** Of this connection: another counts from the beginning. */
+  readonly quiet: Quiet = new Quiet();
   readonly #sql: Sql;
   readonly #options: ResolvedOptions;
   readonly #handles: ForeignHandles;

@@ -132,6 +132,23 @@ test("a pause that ends, a replay and a group that is made anew are seen at once
   }
 });
 
+test("what is written while it is closed is found once it is open again", async () => {
+  const file = temporaryFile();
+  const backend = await openBackend({ file });
+  const other = await openBackend({ file });
+  await fill(other, 0);
+  // connections that have just been opened, and have written nothing, look alike
+  for (let round = 0; round < 3; round++) {
+    await backend.close();
+    await backend.open(REAL_TIME);
+    await beQuiet(backend);
+    await backend.close();
+    await other.append([request([event()])]);
+    await backend.open(REAL_TIME);
+    expect(await found(backend)).toBe(1);
+  }
+});
+
 test("time alone gives back what is leased, and what waits for its retry", async () => {
   const clock = new FrozenClock();
   const backend = await openBackend({}, { ...REAL_TIME, clock });
