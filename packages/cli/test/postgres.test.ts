@@ -22,7 +22,8 @@ test("on PostgreSQL a killed child is replaced, what it held is taken over, and 
   process.kill(victim, "SIGKILL");
   await jobs.caughtUp();
   // what it held may be done before its end is seen, which the kernel may put off
-  await until("another is ready", () => !rheo.readyPids.includes(victim) && rheo.readyPids.every(isAlive));
+  const isReplaced = (pids: readonly number[]): boolean => !pids.includes(victim) && pids.every(isAlive) && pids.length === 2;
+  await until("another is ready", () => isReplaced(rheo.readyPids));
   expect(await jobs.rheo.deadLetters("jobs", "workers")).toEqual([]);
   rheo.signal("SIGTERM");
   expect([await rheo.code, await jobs.leases()], rheo.stderr).toEqual([0, 0]);

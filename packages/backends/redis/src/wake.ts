@@ -25,8 +25,10 @@ export class Wake {
 
   constructor({ self, publish }: WakeOptions) {
     this.#self = self;
-    const send = publish === null ? null : (names: readonly string[]) => publish(this.#messageOf(names));
-    this.#others = send === null ? null : new SpacedSending({ send, everyMs: PUBLISH_EVERY_MS });
+    this.#others =
+      publish === null
+        ? null
+        : new SpacedSending({ send: (names) => publish(this.#messageOf(names)), everyMs: PUBLISH_EVERY_MS });
   }
 
   subscribe(listener: WakeListener): () => void {

@@ -57,7 +57,7 @@ const counting = (handle: Handle): { handle: Handle; ran: string[] } => {
 
 test("a poll of a group that had nothing reads no table", async () => {
   const { handle, ran } = counting(openHandle(temporaryFile()));
-  const backend = closing(sqlite({ database: handle as never }));
+  const backend = closing(sqlite({ database: handle }));
   await backend.open(REAL_TIME);
   await fill(backend, 0);
   await beQuiet(backend);
@@ -93,7 +93,7 @@ test("an append here, by another connection, and in a transaction of the caller'
 
 test("on a handle of the caller's, what is rolled back is not there, and what is committed is", async () => {
   const handle = openHandle(temporaryFile());
-  const backend = closing(sqlite({ database: handle as never }));
+  const backend = closing(sqlite({ database: handle }));
   await backend.open(REAL_TIME);
   await fill(backend, 0);
   for (const [end, count] of [

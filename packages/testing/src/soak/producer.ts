@@ -41,7 +41,6 @@ export class Producer {
     this.#options = options;
     this.#next = options.from;
     this.#running = this.#run();
-    this.#running.catch(() => undefined); // told by `end`
   }
 
   async end(): Promise<void> {
